@@ -4,7 +4,7 @@ import sys
 from importlib import import_module
 
 from semicrowd.errors import without_traceback
-from semicrowd.run.interrupts import end_at_once
+from semicrowd.interrupts import end_at_once
 
 #: Command → the module whose ``main`` takes its arguments, and what it does.
 COMMANDS = {

@@ -9,7 +9,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine, make_blobs, make_moons
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
-from semicrowd import SCDC, CoTraining, UnreliableResultWarning, load
+from semicrowd import SCDC, CoTraining, UnreliableResultWarning, UserError, load
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.simulate import two_coin
 from semicrowd.data import load_dataset
@@ -155,3 +155,22 @@ def test_fit_warns_of_a_result_that_is_not_to_be_trusted_and_a_run_does_it_itsel
         warnings.simplefilter("error")
         CoTraining(random_state=0).fit(table, answers, monitor=Monitor())
         CoTraining(random_state=0).fit(TABLE, _crowd(KINDS, 0.9, 40))
+
+
+@pytest.mark.slow
+def test_the_result_does_not_depend_on_the_number_of_processes() -> None:
+    """The answers are so few and often wrong that candidates are fitted again."""
+    answers, fits = _crowd(KINDS, 0.8, 20), list[CoTraining]()
+    for jobs in (1, 2):
+        RECENT.clear()
+        fits.append(CoTraining(random_state=0, n_jobs=jobs).fit(TABLE, answers))
+    first, second = (one.candidates_ for one in fits)
+    assert first is not None
+    assert first["unseen"].notna().sum() > 1
+    assert first.equals(second)
+    assert (fits[0].memberships_ == fits[1].memberships_).all()
+
+
+def test_a_number_of_processes() -> None:
+    with pytest.raises(UserError, match="n_jobs=0: expected a whole number >= 1, or −1"):
+        CoTraining(n_jobs=0).fit(TABLE)

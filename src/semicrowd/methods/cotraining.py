@@ -31,6 +31,10 @@ _NEIGHBOURS = 5
 _PIECE = 4096
 
 
+def _jobs(value: Any) -> str | None:
+    return None if whole(1)(value) is None or whole(-1, -1)(value) is None else "a whole number >= 1, or −1"
+
+
 @dataclass(eq=False, repr=False, kw_only=True)
 class CoTrainingParameters(Parameters):
     """Parameters of :class:`CoTraining`."""
@@ -42,6 +46,11 @@ class CoTrainingParameters(Parameters):
     image_shape: tuple[int, ...] | None = setting(
         None, "(height, width) or (colours, height, width) if the rows of X are images; on the command line null "
         "means the shape of the data set", each(whole(1), "[28, 28]", least=2), optional=True,
+    )  # fmt: skip
+    n_jobs: int | None = setting(
+        None, "number of processes in which candidates are fitted again without parts of the answers, which takes most "
+        "of the time if they are in doubt; −1: one for each core; null: one. The result does not depend on it",
+        _jobs, optional=True,
     )  # fmt: skip
 
 
@@ -165,7 +174,7 @@ class _Fit(Method):
         model = self.model
         best = Portfolio(
             self.features, answers, model.seed_, self.progress, model.max_clusters, image_shape=model.image_shape,
-            previous=model._previous, weights=model._weights,
+            previous=model._previous, weights=model._weights, n_jobs=model.n_jobs,
         ).cotrained()  # fmt: skip
         shapes = (dirichlet.to_standard(eta).numpy() for eta in best.annotators)
         verdict, workers = best.verdict, WorkerPosterior(*shapes)

@@ -22,10 +22,10 @@ from rich.progress import BarColumn, Progress, TextColumn
 
 from semicrowd.data.encoded import FOLDER as ENCODED
 from semicrowd.errors import without_traceback
+from semicrowd.interrupts import end_with_dvc
 from semicrowd.pipeline import experiment
 from semicrowd.pipeline.experiments import DATA, RESULTS, load_plan
 from semicrowd.pipeline.tasks import Task, expected_seconds, keep_seconds, tasks_of, urgency
-from semicrowd.run.interrupts import end_with_dvc
 
 #: After a task with more CPU seconds than this, its process is replaced, which frees the memory that it has kept.
 _LONG = 60.0

@@ -11,6 +11,7 @@ from semicrowd.crowd import csv_file
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.errors import UserError, without_traceback
 from semicrowd.files import write_json
+from semicrowd.interrupts import end_with_dvc
 from semicrowd.pipeline.experiments import (
     ANNOTATIONS,
     CONFIGURATIONS,
@@ -23,7 +24,6 @@ from semicrowd.pipeline.experiments import (
 from semicrowd.pipeline.fetch import why_missing
 from semicrowd.pipeline.inputs import INPUTS, digest, forget_others
 from semicrowd.run.inputs import load_inputs
-from semicrowd.run.interrupts import end_with_dvc
 from semicrowd.run.settings import resolve
 
 #: File that describes the answers of a run; written last.

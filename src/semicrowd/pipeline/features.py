@@ -12,9 +12,9 @@ from pathlib import Path
 from semicrowd.data import cifar10, faces
 from semicrowd.data.components import SCALINGS, axes_place, keep, place, principal_axes, principal_components
 from semicrowd.errors import without_traceback
+from semicrowd.interrupts import end_with_dvc
 from semicrowd.pipeline.experiments import DATA
 from semicrowd.pipeline.fetch import why_missing
-from semicrowd.run.interrupts import end_with_dvc
 from semicrowd.settings.data import EFFICIENTNET_LITE0, PIXEL_COMPONENTS
 
 #: The paper's number of components of the faces (SCDC, section 5.2).

@@ -15,8 +15,8 @@ from semicrowd.data.own import WANTED
 from semicrowd.data.public import PUBLIC
 from semicrowd.errors import UserError, without_traceback
 from semicrowd.files import read_object, write_json
+from semicrowd.interrupts import end_with_dvc
 from semicrowd.pipeline.experiments import DATA
-from semicrowd.run.interrupts import end_with_dvc
 from semicrowd.settings.data import EFFICIENTNET_LITE0
 
 #: Data set → whether it is available. Stages depend on this file, so that it names no folder of a machine.

@@ -32,7 +32,7 @@ def allow_missing_git(root: Path) -> None:
 _DVC = """\
 import sys
 from dvc.cli import main
-from semicrowd.run.interrupts import end_with
+from semicrowd.interrupts import end_with
 end_with(int(sys.argv[1]))
 sys.exit(main(["repro"]))
 """

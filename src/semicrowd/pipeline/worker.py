@@ -13,7 +13,7 @@ import traceback
 from importlib import import_module
 from pathlib import Path
 
-from semicrowd.run.interrupts import end_with
+from semicrowd.interrupts import end_with
 
 
 def run(module: str, arguments: list[str]) -> int:

@@ -7,6 +7,7 @@ from typing import Any
 from semicrowd.crowd import csv_file
 from semicrowd.errors import UserError
 from semicrowd.files import RUN_FILES, RunDirectory, expanded, read_metrics, read_status, write_json
+from semicrowd.interrupts import raise_again
 from semicrowd.page.questions import check_not_filled_in
 from semicrowd.run.check import tell
 from semicrowd.run.composition import Given
@@ -14,7 +15,6 @@ from semicrowd.run.files.clusters import check_no_names, read_names
 from semicrowd.run.files.config import CONFIG, check_same, more_epochs, read_config, same_given, write_config
 from semicrowd.run.files.inputs import PROVENANCE, check_files, check_inputs, file_hashes
 from semicrowd.run.inputs import resolve_on_data
-from semicrowd.run.interrupts import raise_again
 from semicrowd.run.processes import check_processes, place
 from semicrowd.run.settings import check_given, given_in_vain
 

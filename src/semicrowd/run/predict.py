@@ -73,11 +73,11 @@ def _predict(run: Path, features_file: Path, answer_files: list[Path], output: P
     from semicrowd.data.fetch import data_root
     from semicrowd.data.table import load_new_items
     from semicrowd.estimators.persistence import load
+    from semicrowd.interrupts import raise_again
     from semicrowd.run.estimator import assigned, check_complete
     from semicrowd.run.files.clusters import read_components, read_names
     from semicrowd.run.files.config import CONFIG, read_config
     from semicrowd.run.files.results import assignment_csv
-    from semicrowd.run.interrupts import raise_again
     from semicrowd.settings.data import FileSettings
 
     columns, estimator, named = Columns.read(run), load(run / MODEL), read_names(run)

@@ -17,10 +17,10 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
 from semicrowd.errors import UserError
 from semicrowd.fitting.monitor import Monitor
+from semicrowd.interrupts import end_with
 from semicrowd.run.estimator import make_estimator, more_of_items
 from semicrowd.run.files.config import CONFIG, read_config
 from semicrowd.run.inputs import load_inputs
-from semicrowd.run.interrupts import end_with
 from semicrowd.run.processes import place
 from semicrowd.run.settings import Resolved
 

@@ -13,12 +13,12 @@ from hydra.core.override_parser.types import Override
 
 from semicrowd.errors import UserError
 from semicrowd.files import RunDirectory, existing_ancestor, read_object, remove_empty, settle, write_csv, write_json
+from semicrowd.interrupts import end_with, raise_again
 from semicrowd.run.commandline.arguments import folder_name
 from semicrowd.run.commandline.mistakes import explain, is_mistake
 from semicrowd.run.commandline.show import show_sweep
 from semicrowd.run.composition import Given, composed, parsed
 from semicrowd.run.files.provenance import command
-from semicrowd.run.interrupts import end_with, raise_again
 from semicrowd.run.job import REPORTS, JobCall, Launch, report_path
 from semicrowd.run.processes import place
 from semicrowd.run.settings import check_given, sources

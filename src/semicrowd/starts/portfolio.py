@@ -14,7 +14,7 @@ best candidate so far. Held-out answers select the winner (:mod:`semicrowd.start
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, replace
 from functools import cached_property, partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -86,6 +86,7 @@ class Portfolio(InitialClusters):
     image_shape : (height, width) or (colours, height, width) where a row of the features is an image
     previous : clusters of an earlier fit, −1 of items that it did not have: one more initial clustering
     weights : of the items in k-means and in the classifiers; None: all are 1
+    n_jobs : number of processes in which candidates are fitted again; the result does not depend on it
     """
 
     def __init__(
@@ -99,8 +100,9 @@ class Portfolio(InitialClusters):
         image_shape: Sequence[int] | None = None,
         previous: Int[np.ndarray, "N"] | None = None,
         weights: Float[np.ndarray, "N"] | None = None,
+        n_jobs: int | None = None,
     ) -> None:
-        self.all_answers, self.progress = answers, progress
+        self.all_answers, self.progress, self.n_jobs = answers, progress, n_jobs
         others = stream(seed, "portfolio/sample", restart).permutation(answers.num_items)[:_MAX_SAMPLE]
         # Items that candidates are fitted to: the annotated ones and a sample of the others.
         rows = np.union1d(others, answers.annotated)
@@ -109,6 +111,10 @@ class Portfolio(InitialClusters):
             features, rows, replace(answers, num_items=len(rows), i=i, j=j), image_shape, weights,
             seed=seed, restart=restart, max_clusters=max_clusters, previous=previous,
         )  # fmt: skip
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For another process, which tells nobody of its progress."""
+        return {name: value for name, value in vars(self).items() if name not in ("progress", "_course")}
 
     def cotrained(self) -> Cotrained:
         """The winner; portfolios of one process with the same arguments share it."""
@@ -254,14 +260,17 @@ class Portfolio(InitialClusters):
         without_answers : computes its initial clusters, if they come from the features; otherwise None
         """
         scores, fold = scores_without_clusters(self.answers), folds_of_answers(self.answers, _REFIT_FOLDS)
-        for one in range(_REFIT_FOLDS):
-            said = f"start: {name}, fitted again without fold {one + 1} of {_REFIT_FOLDS} of the answers"
+        folds = [one for one in range(_REFIT_FOLDS) if (fold == one).any() and (fold != one).any()]
+        refits = {
+            RECENT.digest((self._digest, name, one)):
+                partial(self._scores_of_refit, name, without_answers, fold != one, scores[fold == one])
+            for one in folds
+        }  # fmt: skip
+        found = RECENT.arrays(refits, self.n_jobs)
+        for number, one in enumerate(folds, 1):
+            said = f"start: {name}, fitted again without fold {number} of {len(folds)} of the answers"
             self._course.step("refit" if without_answers is None else "features again", said)
-            training, held_out = fold != one, fold == one
-            if not (training.any() and held_out.any()):
-                continue
-            refit = partial(self._scores_of_refit, name, without_answers, training, scores[held_out])
-            scores[held_out] = RECENT.array(refit, (self._digest, name, one))
+            scores[fold == one] = next(found)
         return scores
 
     def _scores_of_refit(

@@ -1,9 +1,10 @@
 """Results of slow parts of a start: fits in one process with the same data, answers and seed share the recent ones,
 and an interrupted run finds those in its folder that it had."""
 
+import os
 import pickle
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock, local
@@ -12,10 +13,13 @@ from typing import Any, TypeVar
 
 import joblib
 import numpy as np
+from joblib import Parallel, delayed
+from threadpoolctl import threadpool_limits
 
 from semicrowd.data.arrays import read_npz
 from semicrowd.errors import UserError
 from semicrowd.files import write_arrays
+from semicrowd.interrupts import end_with
 
 T = TypeVar("T")
 #: Is called with a line about the current step.
@@ -86,21 +90,29 @@ class RecentResults:
             del self._of_thread.folder
         shutil.rmtree(folder, ignore_errors=True)
 
-    def array(self, compute: Callable[[], np.ndarray], inputs: Any) -> np.ndarray:
-        """What ``compute`` returns; within :meth:`kept_in`, what an interrupted fit has kept for these inputs."""
+    def arrays(
+        self, computed: Mapping[str, Callable[[], np.ndarray]], n_jobs: int | None = None
+    ) -> Iterator[np.ndarray]:
+        """What each function returns; within :meth:`kept_in`, what an interrupted fit has kept under the same key.
+
+        Parameters
+        ----------
+        computed : key → function; a key is a :meth:`digest` of all that the result depends on
+        n_jobs : number of processes, as in scikit-learn; each uses one thread
+        """
         folder: Path | None = getattr(self._of_thread, "folder", None)
-        if folder is None:
-            return compute()
-        path = folder / f"{self.digest(inputs)}.npz"
-        try:
-            kept = read_npz(path)
-            self._of_thread.saved = self.saved + float(kept["seconds"])
-            return kept["array"]
-        except (UserError, KeyError):  # not there
-            start = self.clock()
-            result = compute()
-            write_arrays(path, {"array": result, "seconds": np.array(self.clock() - start)})
-            return result
+        kept = {} if folder is None else {key: one for key in computed if (one := _read(folder / f"{key}.npz"))}
+        in_parallel, fit = Parallel(n_jobs, return_as="generator", max_nbytes=None, pre_dispatch="n_jobs"), os.getpid()
+        found = in_parallel(delayed(_in_one_thread)(one, fit) for key, one in computed.items() if key not in kept)
+        for key in computed:
+            if key in kept:
+                self._of_thread.saved = self.saved + float(kept[key]["seconds"])
+                yield kept[key]["array"]
+                continue
+            array, seconds = next(found)
+            if folder is not None:
+                write_arrays(folder / f"{key}.npz", {"array": array, "seconds": np.array(seconds)})
+            yield array
 
     def _keep(self, key: str, result: bytes, seconds: float) -> None:
         if len(result) > _MOST_BYTES:
@@ -109,6 +121,33 @@ class RecentResults:
             self._kept[key] = result, seconds
             while sum(len(kept) for kept, _ in self._kept.values()) > _MOST_BYTES:
                 del self._kept[next(iter(self._kept))]
+
+
+def _read(path: Path) -> dict[str, np.ndarray] | None:
+    """The arrays ``array`` and ``seconds``; None if they are not there or damaged."""
+    try:
+        kept = read_npz(path)
+    except UserError:
+        return None
+    return kept if {"array", "seconds"} <= kept.keys() else None
+
+
+def _in_one_thread(compute: Callable[[], np.ndarray], fit: int) -> tuple[np.ndarray, float]:
+    """What ``compute`` returns, and its seconds.
+
+    A process other than ``fit`` has one thread, too, so that it has the same result, and ends with ``fit``.
+    """
+    import torch
+
+    if os.getpid() != fit:
+        end_with(fit)
+    begin, threads = perf_counter(), torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with threadpool_limits(1):
+            return compute(), perf_counter() - begin
+    finally:
+        torch.set_num_threads(threads)
 
 
 #: Of this process. SCDC, BayesSCDC and co-training itself need the same for the same data, answers and seed.
