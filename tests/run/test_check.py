@@ -17,11 +17,11 @@ from semicrowd.crowd.simulate import two_coin
 from semicrowd.data import Dataset
 from semicrowd.data.columns import Columns
 from semicrowd.data.odd_items import odd_items
-from semicrowd.defaults.rule import Facts
 from semicrowd.random import stream
 from semicrowd.run.check import forecast, main, tell
 from semicrowd.run.commandline.arguments import implied
 from semicrowd.run.settings import Resolved
+from semicrowd.settings.rule import Facts
 
 from .conftest import Command
 

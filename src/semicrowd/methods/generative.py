@@ -10,8 +10,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data.preparation import fit_preparation, prepared
-from semicrowd.defaults.resolution import recipe
-from semicrowd.defaults.rule import PAPER_DATA, Facts
 from semicrowd.errors import UserError
 from semicrowd.estimators.continued import ContinuedClusterer
 from semicrowd.estimators.inputs import checked_answers, ids_of_rows, names_of_rows
@@ -28,6 +26,7 @@ from semicrowd.random import torch_stream
 from semicrowd.settings.fields import choice, each, setting, whole
 from semicrowd.settings.methods import METHODS
 from semicrowd.settings.parameters import Parameters, Recipe
+from semicrowd.settings.rule import PAPER_DATA, Facts, recipe
 from semicrowd.settings.training import TrainerSettings
 
 _BY_RULE = "None: set by the rules in docs/DEFAULTS.md"
