@@ -14,10 +14,10 @@ from sklearn.datasets import load_digits, make_blobs
 
 from semicrowd.crowd import simulate
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.defaults.rule import Facts
 from semicrowd.methods.cotraining import CoTraining
 from semicrowd.random import stream
 from semicrowd.run.check import seconds_of_cotraining
+from semicrowd.settings.rule import Facts
 from table import print_table
 
 

@@ -16,13 +16,13 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from semicrowd.crowd import simulate
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.defaults.resolution import recipe
 from semicrowd.fitting.module import ClusteringModule
 from semicrowd.models.bayes import BayesSCDC
 from semicrowd.models.state import model_class
 from semicrowd.models.training_data import TrainingData
 from semicrowd.random import stream
 from semicrowd.settings.parameters import Recipe
+from semicrowd.settings.rule import recipe
 from steps import images_per_step, train
 
 

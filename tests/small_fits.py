@@ -22,6 +22,9 @@ from semicrowd.settings.parameters import Recipe
 from semicrowd.settings.training import StartSettings, TrainingSettings, ViewSettings
 from semicrowd.starts.start import start
 
+#: Sixty items without clusters, and answers about some of them.
+POINTS = np.random.default_rng(0).random((60, 4)).astype(np.float32)
+ANSWERS = PairAnnotations.from_arrays([0, 1, 2, 5, 7], [1, 2, 7, 9, 0], [0, 1, 0, 1, 1], [1, 0, 1, 1, 0], num_items=60)
 #: What suits a hundred points in the plane, and is quick.
 OF_MODEL: dict[str, dict[str, Any]] = {
     "bayes": {"learning_rate": 0.003, "initial_variance": 0.3, "merge_every": 10},

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "semicrowd"
-#: A file imports from its own folder and from those before it. ``defaults`` is made from facts of data and answers.
+#: A file imports from its own folder and from those before it.
 ORDER = (
     "errors", "random", "files", "interrupts", "settings", "expfam", "metrics", "crowd", "inference", "nets", "data",
-    "defaults", "models", "starts", "fitting", "evaluation", "estimators", "methods", "tracking", "figures", "page",
+    "models", "starts", "fitting", "evaluation", "estimators", "methods", "tracking", "figures", "page",
     "run", "pipeline", "report", "__main__",
 )  # fmt: skip
 

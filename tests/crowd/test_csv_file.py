@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.answer_files import read_csv_answers
+from tests.answer_files import read_csv_answers, written
 
 from semicrowd.crowd import csv_file, simulate
 from semicrowd.crowd.annotations import PairAnnotations
@@ -19,14 +19,8 @@ from semicrowd.errors import UserError
 from .conftest import any_answers
 
 
-def _write(tmp_path: Path, text: str) -> Path:
-    path = tmp_path / "answers.csv"
-    path.write_text(text, encoding="utf-8")
-    return path
-
-
 def test_names_spaces_order_of_columns_and_further_columns(tmp_path: Path) -> None:
-    path = _write(tmp_path, "label, worker,i,j,when\n1,zoë,0,1,today\n\n 0 ,ann, 2,1,\n1,zoë,2,0,now\n")
+    path = written(tmp_path, "label, worker,i,j,when\n1,zoë,0,1,today\n\n 0 ,ann, 2,1,\n1,zoë,2,0,now\n")
     answers = read_csv_answers(path, num_items=3)
     assert answers.worker_names == ("ann", "zoë")
     assert answers.worker.tolist() == [1, 0, 1]
@@ -39,7 +33,7 @@ def test_names_spaces_order_of_columns_and_further_columns(tmp_path: Path) -> No
 
 def test_numbers_as_names_are_ordered_as_numbers(tmp_path: Path) -> None:
     rows = "".join(f"0,1,{worker},1,{task}\n" for worker, task in [(10, "b"), (9, "a"), (2, "b")])
-    answers = read_csv_answers(_write(tmp_path, "i,j,worker,label,task\n" + rows), num_items=2)
+    answers = read_csv_answers(written(tmp_path, "i,j,worker,label,task\n" + rows), num_items=2)
     assert answers.worker_names == ("2", "9", "10")
     assert answers.worker.tolist() == [2, 1, 0]
     assert answers.task is not None
@@ -126,7 +120,7 @@ def test_joined_answers_keep_what_is_known_of_each_part() -> None:
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"source": "x", "simulated": true, "annotators": {"0": 3}}'])
 def test_truth_that_cannot_be_read(tmp_path: Path, text: str) -> None:
-    path = _write(tmp_path, "i,j,worker,label\n0,1,0,1\n")
+    path = written(tmp_path, "i,j,worker,label\n0,1,0,1\n")
     (tmp_path / "answers.truth.json").write_text(text)
     with pytest.raises(UserError, match=r"answers\.truth\.json: not a valid description of answers"):
         read_csv_answers(path, num_items=2)
@@ -162,7 +156,7 @@ HEADER = "i,j,worker,label\n"
     ],
 )
 def test_bad_file(tmp_path: Path, text: str, message: str) -> None:
-    path = _write(tmp_path, text)
+    path = written(tmp_path, text)
     with pytest.raises(UserError, match="^" + re.escape(f"{path}{message}")) as caught:
         read_csv_answers(path, num_items=5)
     assert "\n" not in str(caught.value)

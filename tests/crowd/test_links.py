@@ -6,20 +6,9 @@ import numpy as np
 import pytest
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
+from tests.made import answers_of, random_links
 
-from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.links import Links, majority_vote, neighbourhoods, shaken
-
-
-def _answers(rows: list[tuple[int, int, int, int]], num_items: int) -> PairAnnotations:
-    i, j, worker, label = np.array(rows).T
-    return PairAnnotations.from_arrays(i, j, worker, label, num_items=num_items)
-
-
-def _random_links(rng: np.random.Generator, num_items: int, count: int) -> Links:
-    first, second = np.triu_indices(num_items, k=1)
-    chosen = rng.choice(len(first), count, replace=False)
-    return Links(first[chosen], second[chosen], rng.random(count) < 0.5, rng.integers(1, 4, count).astype(float))
 
 
 def test_majority_vote_counts_answers() -> None:
@@ -31,10 +20,10 @@ def test_majority_vote_counts_answers() -> None:
     expected = {pair: vote for pair, vote in net.items() if vote}
     assert 0 in net.values(), "no tie in the example"
 
-    links = majority_vote(_answers(rows, 6), "net")
+    links = majority_vote(answers_of(rows, 6), "net")
     signed = np.where(links.must, links.weight, -links.weight)
     assert dict(zip(zip(links.i.tolist(), links.j.tolist(), strict=True), signed, strict=True)) == expected
-    unit = majority_vote(_answers(rows, 6))
+    unit = majority_vote(answers_of(rows, 6))
     assert unit.weight.tolist() == [1.0] * len(expected)
     assert np.array_equal(unit.must, links.must)
 
@@ -43,7 +32,7 @@ def test_majority_vote_counts_answers() -> None:
 def test_neighbourhoods_of_consistent_links_are_the_transitive_closure(seed: int) -> None:
     rng = np.random.default_rng(seed)
     labels = rng.integers(5, size=60)
-    links = _random_links(rng, 60, 120)
+    links = random_links(rng, 60, 120)
     links = Links(links.i, links.j, labels[links.i] == labels[links.j], links.weight)
     edges = (np.ones(links.must.sum()), (links.i[links.must], links.j[links.must]))
     component = connected_components(coo_array(edges, shape=(60, 60)), directed=False)[1]

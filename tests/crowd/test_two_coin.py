@@ -7,6 +7,7 @@ import pytest
 import torch
 from scipy import stats
 from scipy.special import digamma
+from tests.made import SENSITIVITY, SPECIFICITY
 
 from semicrowd.crowd.two_coin import (
     answer_chances,
@@ -19,9 +20,6 @@ from semicrowd.crowd.two_coin import (
 )
 from semicrowd.expfam import dirichlet
 
-#: Beta shapes of two restarts and three annotators, [R, M, 2].
-SENSITIVITY = np.array([[[9.0, 1.5], [4.0, 4.0], [2.0, 7.0]], [[30.0, 2.0], [1.0, 1.0], [5.0, 2.5]]])
-SPECIFICITY = np.array([[[6.0, 2.0], [20.0, 1.2], [3.0, 3.0]], [[2.0, 2.0], [8.0, 1.0], [1.5, 4.0]]])
 ANSWERS = list(itertools.product(range(3), (0, 1)))  # (annotator, label)
 
 

@@ -5,13 +5,11 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
+from tests.made import SENSITIVITY, SPECIFICITY
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.workers import WorkerPosterior, worker_frame
 
-#: Beta shapes of two restarts and three annotators, [R, M, 2].
-SENSITIVITY = np.array([[[9.0, 1.5], [4.0, 4.0], [2.0, 7.0]], [[30.0, 2.0], [1.0, 1.0], [5.0, 2.5]]])
-SPECIFICITY = np.array([[[6.0, 2.0], [20.0, 1.2], [3.0, 3.0]], [[2.0, 2.0], [8.0, 1.0], [1.5, 4.0]]])
 POSTERIOR = WorkerPosterior(SENSITIVITY, SPECIFICITY)
 
 

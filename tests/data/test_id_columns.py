@@ -1,22 +1,20 @@
 """Columns of ids as people have them: wherever they stand, they are no features, and what looks like them is named."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
+from tests.answer_files import written
 
 from semicrowd.data import Dataset, load_dataset
 from semicrowd.data.odd_items import odd_items
 from semicrowd.data.table import load_new_items
 
+_csv = partial(written, name="mine.csv")
+
 
 def _load(path: Path) -> Dataset:
     return load_dataset("table", Path("unused"), path=path)
-
-
-def _csv(tmp_path: Path, text: str) -> Path:
-    path = tmp_path / "mine.csv"
-    path.write_text(text, encoding="utf-8")
-    return path
 
 
 @pytest.mark.parametrize("name", ["customer_id", "orderNo", "Kunden-Nr", "item number", "sort.key", "ID", "customerID"])

@@ -3,27 +3,24 @@
 import os
 import tracemalloc
 import zipfile
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from tests.answer_files import read_csv_answers
+from tests.answer_files import read_csv_answers, written
 
 from semicrowd.data import Dataset, load_dataset
 from semicrowd.data.odd_items import odd_items
 from semicrowd.data.table import load_new_items
 from semicrowd.errors import UserError
 
+_csv = partial(written, name="mine.csv")
+
 
 def _load(path: Path | None) -> Dataset:
     return load_dataset("table", Path("unused"), path=path)
-
-
-def _csv(tmp_path: Path, text: str) -> Path:
-    path = tmp_path / "mine.csv"
-    path.write_text(text, encoding="utf-8")
-    return path
 
 
 def test_csv_with_labels_anywhere(tmp_path: Path) -> None:

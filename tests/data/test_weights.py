@@ -1,19 +1,17 @@
 """``data.weight``: a column of a table with weights of its items."""
 
 import re
+from functools import partial
 from pathlib import Path
 
 import pytest
+from tests.answer_files import written
 
 from semicrowd.data import load_dataset
 from semicrowd.data.odd_items import odd_items
 from semicrowd.errors import UserError
 
-
-def _csv(tmp_path: Path, text: str) -> Path:
-    path = tmp_path / "mine.csv"
-    path.write_text(text, encoding="utf-8")
-    return path
+_csv = partial(written, name="mine.csv")
 
 
 def test_a_column_of_weights_is_no_feature_and_unusual_ones_are_said(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from semicrowd.defaults.rule import IMAGE_BATCH, MANY_ITEMS, MNIST_ITEMS, TAUGHT, Facts, statements
 from semicrowd.settings.fields import shown
+from semicrowd.settings.rule import IMAGE_BATCH, MANY_ITEMS, MNIST_ITEMS, TAUGHT, Facts, statements
 
 DOC = Path(__file__).parents[2] / "docs" / "DEFAULTS.md"
 _ROW = re.compile(r"^\|[^|]*\| (`[^|]*) \| ([^|]*) \|[^|]*\|$", re.M)

@@ -6,16 +6,11 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
+from tests.made import answers_of
 
-from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.links import majority_vote
 from semicrowd.crowd.simulate import quota
 from semicrowd.methods.constrained_kmeans import ConstrainedKMeans, initial_centers, mean_item_cost
-
-
-def _answers(rows: list[tuple[int, int, int, int]], num_items: int) -> PairAnnotations:
-    i, j, worker, label = np.array(rows).T
-    return PairAnnotations.from_arrays(i, j, worker, label, num_items=num_items)
 
 
 def _blobs(rng: np.random.Generator, size: int = 40, noise: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
@@ -53,7 +48,7 @@ def test_objective_is_not_worse_than_that_of_the_published_implementation(publis
     # No item is in two links, so that the package adds none by closure; noise-free, as it demands.
     same = labels[items[0]] == labels[items[1]]
     rows = [(int(i), int(j), 0, int(s)) for i, j, s in zip(*items, same, strict=True)]
-    answers = _answers(rows, 100)
+    answers = answers_of(rows, 100)
     links = majority_vote(answers)
     weight = 3.0
     # The package halves the squared distance.

@@ -8,6 +8,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import beta as beta_law
 from sklearn.metrics import normalized_mutual_info_score
+from tests.made import signs_of_all_pairs
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.simulate import quota
@@ -17,11 +18,6 @@ from semicrowd.methods.crowd_only import CrowdLogistic, SignedSpectral, quality_
 from semicrowd.random import stream
 
 QUALITY = [0.95, 0.9, 0.85, 0.8, 0.75]
-
-
-def _complete(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    i, j = np.triu_indices(len(labels), k=1)
-    return i, j, np.where(labels[i] == labels[j], 1.0, -1.0)
 
 
 def _simulated(
@@ -128,7 +124,7 @@ def test_a_network_separates_what_no_line_does() -> None:
 @pytest.mark.parametrize("classifier", ["logistic", "mlp"])
 def test_cluster_of_one_item(classifier: str) -> None:
     labels = np.array([0, 0, 0, 0, 1, 1, 1, 1, 2])
-    i, j, weight = _complete(labels)
+    i, j, weight = signs_of_all_pairs(labels)
     pairs = PairAnnotations.from_arrays(i, j, np.zeros(36, int), (weight > 0).astype(int), num_items=9)
     features = np.eye(3)[labels] + 0.01 * stream(3, "test").standard_normal((9, 3))
     model = CrowdLogistic(3, classifier=classifier).fit(features, pairs)
@@ -141,7 +137,7 @@ def test_cluster_of_one_item(classifier: str) -> None:
     "labels", [[0] * 6, [0] * 4 + [1] * 4, [0, 1, 2, 3] * 7], ids=["one cluster", "eight items", "four of seven"]
 )
 def test_hardly_anything_to_learn(classifier: str, labels: list[int], tmp_path: Path) -> None:
-    i, j, weight = _complete(np.array(labels))
+    i, j, weight = signs_of_all_pairs(np.array(labels))
     pairs = PairAnnotations.from_arrays(i, j, np.zeros(len(i), int), (weight > 0).astype(int), num_items=len(labels))
     features = 5.0 * np.eye(4)[labels] + 0.01 * stream(3, "test").standard_normal((len(labels), 4))
     model = CrowdLogistic(max(2, len(set(labels))), classifier=classifier).fit(features, pairs)

@@ -106,12 +106,16 @@ def test_floats_in_an_index_are_called_as_in_a_csv() -> None:
     assert names == ("1", "2", "7", "9")
 
 
-def test_a_pipeline_and_cross_validation_pass_answers_on() -> None:
+@pytest.mark.parametrize("routed", [False, True])
+def test_a_pipeline_passes_answers_on_by_its_names_and_by_metadata_routing(routed: bool) -> None:
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(size=(20, 2)), 9 + rng.normal(size=(20, 2))])
     pairs = np.array([[0, 1, 1], [0, 30, 0], [31, 30, 1]])
-    pipeline = make_pipeline(StandardScaler(), ConstrainedKMeans(n_clusters=2)).fit(X, constrainedkmeans__pairs=pairs)
-    assert adjusted_rand_score(np.repeat([0, 1], 20), pipeline[-1].labels_) == 1.0
+    with config_context(enable_metadata_routing=routed):
+        last = ConstrainedKMeans(n_clusters=2)
+        last = last.set_fit_request(pairs=True) if routed else last
+        make_pipeline(StandardScaler(), last).fit(X, **{"pairs" if routed else "constrainedkmeans__pairs": pairs})
+    assert adjusted_rand_score(np.repeat([0, 1], 20), last.labels_) == 1.0
 
 
 @pytest.mark.parametrize("name", ["scdc", "kmeans"])
@@ -129,16 +133,6 @@ def test_a_pipeline_that_passes_data_frames_on_keeps_their_names(name: str) -> N
         assert adjusted_rand_score(np.repeat([0, 1], 20), last.labels_) == 1.0
     else:
         assert last.workers_["pairs"].tolist() == [2]
-
-
-def test_metadata_routing_passes_answers_on() -> None:
-    rng = np.random.default_rng(0)
-    X = np.concatenate([rng.normal(size=(20, 2)), 9 + rng.normal(size=(20, 2))])
-    pairs = np.array([[0, 1, 1], [0, 30, 0], [31, 30, 1]])
-    with config_context(enable_metadata_routing=True):
-        last = ConstrainedKMeans(n_clusters=2).set_fit_request(pairs=True)
-        make_pipeline(StandardScaler(), last).fit(X, pairs=pairs)
-    assert adjusted_rand_score(np.repeat([0, 1], 20), last.labels_) == 1.0
 
 
 @pytest.mark.parametrize("y", [np.array([0, 1, 1, 0]), [0, 1], ["a", "b"], pd.Series([1.0, 2.0])])

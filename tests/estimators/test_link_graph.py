@@ -4,15 +4,10 @@ from itertools import product
 
 import numpy as np
 import pytest
+from tests.made import random_links
 
 from semicrowd.crowd.links import Links
 from semicrowd.methods.link_graph import Costs, LinkGraph
-
-
-def _random_links(rng: np.random.Generator, num_items: int, count: int) -> Links:
-    first, second = np.triu_indices(num_items, k=1)
-    chosen = rng.choice(len(first), count, replace=False)
-    return Links(first[chosen], second[chosen], rng.random(count) < 0.5, rng.integers(1, 4, count).astype(float))
 
 
 def _naive_objective(links: Links, costs: Costs, labels: tuple[int, ...]) -> float:
@@ -31,7 +26,7 @@ def _naive_objective(links: Links, costs: Costs, labels: tuple[int, ...]) -> flo
 def test_assignment_reaches_the_optimum_found_by_enumeration(seed: int) -> None:
     rng = np.random.default_rng(seed)
     num_items, k = 7, 3
-    links = _random_links(rng, num_items, 9)
+    links = random_links(rng, num_items, 9)
     costs = Costs(rng.gamma(1.0, size=(num_items, k)), rng.gamma(1.0, size=(9, k)))
     everything = {z: _naive_objective(links, costs, z) for z in product(range(k), repeat=num_items)}
     lowest = min(everything.values())
@@ -52,7 +47,7 @@ def test_assignment_reaches_the_optimum_found_by_enumeration(seed: int) -> None:
 
 def test_blocks_have_no_links_inside_and_cover_all_items() -> None:
     rng = np.random.default_rng(1)
-    links = _random_links(rng, 30, 150)
+    links = random_links(rng, 30, 150)
     graph = LinkGraph(links, 30, rng)
     block_of = np.full(30, -1)
     for number, (block, *_) in enumerate(graph.blocks):

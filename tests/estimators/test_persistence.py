@@ -12,6 +12,7 @@ import pytest
 import torch
 from sklearn.exceptions import NotFittedError
 from sklearn.svm import SVC
+from tests.made import Trap
 
 from semicrowd import MCVC, CrowdLogistic, KMeansOnly, load
 from semicrowd.crowd.annotations import PairAnnotations
@@ -115,25 +116,15 @@ def test_files_that_are_no_models(problem: Problem, tmp_path: Path) -> None:
         persistence.encode({"a": [SVC()]})
 
 
-class _Trap:
-    """Unpickled, it makes a file."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return Path.touch, (self.path,)
-
-
 def test_nothing_in_a_file_is_executed(problem: Problem, tmp_path: Path) -> None:
     path, trap = tmp_path / "model.pt", tmp_path / "executed"
     KMeansOnly(3).fit(*problem).save(path)
     content = torch.load(path, weights_only=True)
-    for spoilt in ({**content, "more": _Trap(trap)}, {**content, "estimator": _Trap(trap)}, _Trap(trap)):
+    for spoilt in ({**content, "more": Trap(trap)}, {**content, "estimator": Trap(trap)}, Trap(trap)):
         torch.save(spoilt, path)
         with pytest.raises(UserError, match=r"model.pt: damaged, or not a model"):
             load(path)
-    path.write_bytes(pickle.dumps(_Trap(trap)))
+    path.write_bytes(pickle.dumps(Trap(trap)))
     with pytest.raises(UserError, match=r"model.pt: damaged, or not a model"):
         load(path)
     assert not trap.exists()

@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tests.small_fits import SmallFit, small_fit
+from tests.small_fits import ANSWERS, POINTS, SmallFit, small_fit
 from torch import nn
 from torch.nn.utils import clip_grad_norm_
 
-from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.errors import UserError
 from semicrowd.fitting.iterate import read_tensors
 from semicrowd.fitting.module import ClusteringModule, clip_by_restart, finite_restarts, leave_out, norm_by_restart
@@ -23,8 +22,6 @@ from semicrowd.fitting.monitor import CHECKPOINT, Monitor
 from semicrowd.fitting.training import train
 from semicrowd.settings.training import TrainerSettings
 
-POINTS = np.random.default_rng(0).random((60, 4)).astype(np.float32)
-ANSWERS = PairAnnotations.from_arrays([0, 1, 2, 5, 7], [1, 2, 7, 9, 0], [0, 1, 0, 1, 1], [1, 0, 1, 1, 0], num_items=60)
 BOTH = pytest.mark.parametrize("name", ["bayes", "scdc"])
 
 

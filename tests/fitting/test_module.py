@@ -16,7 +16,7 @@ from torch.optim.lr_scheduler import CosineAnnealingLR
 
 from semicrowd.data import Dataset
 from semicrowd.errors import UserError
-from semicrowd.fitting.generative import fit_generative
+from semicrowd.methods import generative
 from semicrowd.models.scdc import SCDC
 from semicrowd.nets.mlp import MLP
 from semicrowd.settings.model import BayesSettings
@@ -149,7 +149,7 @@ def test_settings_that_do_not_fit_the_data_are_named(
 ) -> None:
     plan = small_fit("bayes", pinwheel.features).recipe
     with pytest.raises(UserError, match=re.escape(message)):
-        fit_generative("bayes", pinwheel.features, None, replace(plan, model=replace(plan.model, **settings)), seed=0)
+        generative.BayesSCDC(settings=replace(plan, model=replace(plan.model, **settings))).fit(pinwheel.features)
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_views_that_do_not_fit_the_features_are_named(kind: str, preparation: st
     images = np.random.default_rng(0).random((20, 12)).astype(np.float32) - np.float32(shift)
     plan = small_fit("scdc", images, views={"kind": kind}, image_shape=(3, 2, 2), preparation=preparation).recipe
     with pytest.raises(UserError, match=re.escape(message)):
-        fit_generative("scdc", images, None, plan, seed=0, image_shape=(3, 2, 2))
+        generative.SCDC(settings=plan, image_shape=(3, 2, 2)).fit(images)
 
 
 def test_no_restarts_are_refused() -> None:

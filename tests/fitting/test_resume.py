@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tests.small_fits import SmallFit, small_fit
+from tests.small_fits import ANSWERS, SmallFit, small_fit
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.errors import UserError
@@ -22,7 +22,6 @@ from semicrowd.settings.training import TrainerSettings
 
 EPOCHS, STOPPED = 4, 3
 IMAGES = np.random.default_rng(0).random((60, 64)).astype(np.float32)
-ANSWERS = PairAnnotations.from_arrays([0, 1, 2, 5, 7], [1, 2, 7, 9, 0], [0, 1, 0, 1, 1], [1, 0, 1, 1, 0], num_items=60)
 KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "bayes": ("bayes", {"merge_every": 2}),
     "scdc": ("scdc", {}),

@@ -4,14 +4,12 @@ import csv
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import pytorch_lightning as pl
 import torch
 from pytorch_lightning.strategies import DDPStrategy
-from tests.small_fits import small_fit
+from tests.small_fits import ANSWERS, POINTS, small_fit
 
-from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.fitting import training
 from semicrowd.fitting.iterate import read_tensors
 from semicrowd.fitting.module import ClusteringModule
@@ -23,8 +21,6 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore:.*LeafSpec.*:FutureWarning", "ignore:.*does not have many workers.*", "ignore:Grad strides.*"
 )
 
-POINTS = np.random.default_rng(0).random((60, 4)).astype(np.float32)
-ANSWERS = PairAnnotations.from_arrays([0, 1, 2, 5, 7], [1, 2, 7, 9, 0], [0, 1, 0, 1, 1], [1, 0, 1, 1, 0], num_items=60)
 #: 53 items without answers in batches of 8: six steps of one process, three of two.
 STEPS = {1: 6, 2: 3}
 OF_MODEL: dict[str, dict[str, Any]] = {

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from tests.made import shaken
 from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn.functional import conv2d, linear
@@ -14,14 +15,6 @@ from .conftest import generators
 
 def normal(*shape: int, seed: int = 5) -> Tensor:
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
-
-
-def shaken(net: nn.Module) -> None:
-    """Every parameter moved, so that no zero at the start hides an error."""
-    generator = torch.Generator().manual_seed(99)
-    with torch.no_grad():
-        for parameter in net.parameters():
-            parameter.add_(0.1 * torch.randn(parameter.shape, generator=generator))
 
 
 def small_net(*seeds: int, skip: bool = True) -> ConvNet:
@@ -52,7 +45,7 @@ def test_a_layer_is_one_convolution_for_each_restart(
     seeds: tuple[int, ...], kernel: int, stride: int, own_images: bool
 ) -> None:
     layer = RestartConv(2, 4, kernel, generators(*seeds), stride)
-    shaken(layer)
+    shaken(layer, 0.1)
     images = normal(len(seeds), 6, 2, 9, 8) if own_images else normal(6, 2, 9, 8)
     out = layer(images)
     for r in range(len(seeds)):
@@ -89,7 +82,7 @@ def test_restarts_in_one_network_are_as_many_single_networks(skip: bool) -> None
 @pytest.mark.parametrize("image_shape", [(28, 28), (30, 32), (27, 33), (3, 9, 7), (1, 1)])
 def test_a_body_is_what_torch_computes_for_images_of_any_size(image_shape: tuple[int, ...]) -> None:
     body = ConvBody(image_shape, (3, 4), 2, generators(1, 2))
-    shaken(body)
+    shaken(body, 0.1)
     *_, height, width = image_shape
     channels = 3 if len(image_shape) == 3 else 1
     images = normal(6, channels, height, width)
@@ -103,7 +96,7 @@ def test_a_body_is_what_torch_computes_for_images_of_any_size(image_shape: tuple
 
 def test_heads_see_the_body_through_one_layer_and_the_first_sees_the_pixels() -> None:
     net = small_net(1, 2)
-    shaken(net)
+    shaken(net, 0.1)
     items = normal(7, 72)
     outputs, features = net(items), net.body(items)
     (layer,), heads = net.top.hidden, net.top.heads
@@ -121,7 +114,7 @@ def test_heads_see_the_body_through_one_layer_and_the_first_sees_the_pixels() ->
 
 def test_gradients_are_those_of_finite_differences() -> None:
     body = ConvBody((5, 6), (2, 3), 1, generators(1, 2))
-    shaken(body)
+    shaken(body, 0.1)
     body.double()
     names, values = zip(*body.named_parameters(), strict=True)
     items = normal(2, 3, 30).double().requires_grad_()

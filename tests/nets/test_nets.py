@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 import torch
+from tests.made import shaken
 from torch import Tensor, nn
 from torch.distributions import Bernoulli, Independent, Normal
 
@@ -19,15 +20,6 @@ from semicrowd.settings.model import NetSettings
 from .conftest import generators
 
 D, d, K = 6, 3, 4
-
-
-def shaken(net: nn.Module) -> nn.Module:
-    """Every parameter moved, so that no zero at the start hides an error."""
-    generator = torch.Generator().manual_seed(99)
-    with torch.no_grad():
-        for parameter in net.parameters():
-            parameter.add_(0.3 * torch.randn(parameter.shape, generator=generator))
-    return net
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ def test_answers_depend_on_their_options_and_on_no_setting_of_the_model() -> Non
     assert [(one["name"], one["num_tasks"]) for one in settings["answers"]] == [("crowd", 10), ("tasks", 10)]
     assert settings["answers"][1]["num_annotators"] == 9
     assert settings == answer_settings(mnist("model=scdc", "epochs=3", answers=CROWD))
-    assert not [path for path in settings["code"] if path.startswith(("semicrowd/models", "semicrowd/defaults"))]
+    assert not [path for path in settings["code"] if path.startswith(("semicrowd/models", "semicrowd/settings/rule"))]
     assert answer_settings(mnist("model=bayes")) == {}
 
 

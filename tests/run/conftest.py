@@ -155,3 +155,13 @@ def answers(tmp_path: Path) -> Path:
     rows = [f"{i},{j},{worker},{int((i < 20) == (j < 20))}" for worker in ("ann", "bob") for i, j in pairs]
     path.write_text("\n".join(["i,j,worker,label", *rows]) + "\n")
     return path
+
+
+@pytest.fixture
+def named_answers(tmp_path: Path) -> Path:
+    """Right answers of two people, whose names are to be kept nowhere, about every fifth item of the table."""
+    pairs = [(i, j) for i in range(0, 40, 5) for j in range(i + 5, 40, 5)]
+    rows = [f"{i},{j},{who},{int((i < 20) == (j < 20))}" for who in ("Annegret", "Bartholomew") for i, j in pairs]
+    path = tmp_path / "answers.csv"
+    path.write_text("\n".join(["i,j,worker,label", *rows]) + "\n")
+    return path

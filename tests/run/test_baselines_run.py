@@ -9,11 +9,11 @@ import pytest
 from sklearn.metrics import normalized_mutual_info_score
 
 from semicrowd.data import Dataset, load_dataset
-from semicrowd.defaults.rule import Facts
 from semicrowd.run.composition import composed
 from semicrowd.run.estimator import make_estimator
 from semicrowd.run.session import Session
 from semicrowd.run.settings import resolved
+from semicrowd.settings.rule import Facts
 from semicrowd.tracking import RunTracker
 
 from .conftest import Command, metrics_of, rows_of

@@ -17,11 +17,11 @@ from semicrowd.crowd.simulate import two_coin
 from semicrowd.data import Dataset
 from semicrowd.data.columns import Columns
 from semicrowd.data.odd_items import odd_items
-from semicrowd.defaults.rule import Facts
 from semicrowd.random import stream
 from semicrowd.run.check import forecast, main, tell
 from semicrowd.run.commandline.arguments import implied
 from semicrowd.run.settings import Resolved
+from semicrowd.settings.rule import Facts
 
 from .conftest import Command
 
@@ -241,11 +241,8 @@ def test_a_run_takes_the_choices_that_its_paths_imply(train: Command) -> None:
     assert "note: data=table and annotations=file, as the paths imply" in done.stderr
 
 
-@pytest.mark.usefixtures("table")
+@pytest.mark.usefixtures("table", "named_answers")
 def test_nobodys_name_is_kept_of_a_run_that_is_anonymous(train: Command, tmp_path: Path) -> None:
-    pairs = [(i, j) for i in range(0, 40, 5) for j in range(i + 5, 40, 5)]
-    lines = [f"{i},{j},{who},{int((i < 20) == (j < 20))}" for who in ("Annegret", "Bartholomew") for i, j in pairs]
-    (tmp_path / "answers.csv").write_text("\n".join(["i,j,worker,label", *lines]) + "\n")
     own = ("data=table", "data.path=items.csv", "annotations=file", "annotations.path=answers.csv")
     done = train(*own, "annotations.anonymise=true", "model=crowd_only", "model.K=2", "hydra.run.dir=run")
     assert done.returncode == 0, done.stderr

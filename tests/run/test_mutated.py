@@ -10,12 +10,12 @@ import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import OmegaConf
 
-from semicrowd.defaults.rule import Facts
 from semicrowd.errors import UserError
 from semicrowd.run.composition import Given
 from semicrowd.run.settings import check_given, resolved
 from semicrowd.settings.fields import described, shown
 from semicrowd.settings.groups import CHOSEN, FIXED, TOP
+from semicrowd.settings.rule import Facts
 
 from .conftest import Command, composed_once, rows_of
 

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from semicrowd.defaults.rule import Facts
 from semicrowd.errors import UserError
 from semicrowd.run.commandline.show import show_explanation
 from semicrowd.run.composition import composed
 from semicrowd.run.files.config import check_same, read_config, same_given, write_config
 from semicrowd.run.settings import check_given, given_in_vain, resolve, resolved
+from semicrowd.settings.rule import Facts
 
 MNIST = Facts(60_000, 784, (28, 28), True, 57_330, 2759, 91, "mnist", 10)
 

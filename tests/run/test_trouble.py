@@ -13,6 +13,7 @@ from subprocess import Popen
 import numpy as np
 import pytest
 import torch
+from tests.made import Trap
 
 from semicrowd.files import read_status
 
@@ -57,16 +58,6 @@ def test_a_run_goes_on_after_the_disk_was_full(train: Command, tmp_path: Path) -
         assert (tmp_path / "full" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
 
-class _Trap:
-    """Unpickled, it makes a file."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return Path.touch, (self.path,)
-
-
 @pytest.mark.usefixtures("table", "answers")
 @pytest.mark.parametrize("model", ["scdc", "mcvc"])
 def test_nothing_in_a_checkpoint_is_executed(train: Command, tmp_path: Path, model: str) -> None:
@@ -77,7 +68,7 @@ def test_nothing_in_a_checkpoint_is_executed(train: Command, tmp_path: Path, mod
     checkpoint, trap = tmp_path / "run" / "checkpoints" / "last.ckpt", tmp_path / "executed"
     content = torch.load(checkpoint, weights_only=True) if checkpoint.exists() else {}
     checkpoint.parent.mkdir(exist_ok=True)
-    torch.save({**content, "more": _Trap(trap)}, checkpoint)
+    torch.save({**content, "more": Trap(trap)}, checkpoint)
     (tmp_path / "run" / "status.json").write_text('{"status": "running", "error": null, "seconds": 1.0}\n')
     done = train(*command, "resume=true")
     assert done.returncode == 2
@@ -115,11 +106,8 @@ def test_a_tracked_run_that_is_stopped_is_killed_in_mlflow(start: Callable[..., 
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("table")
+@pytest.mark.usefixtures("table", "named_answers")
 def test_nobodys_name_is_in_the_store_of_a_run_that_is_anonymous(train: Command, tmp_path: Path) -> None:
-    pairs = [(i, j) for i in range(0, 40, 5) for j in range(i + 5, 40, 5)]
-    lines = [f"{i},{j},{who},{int((i < 20) == (j < 20))}" for who in ("Annegret", "Bartholomew") for i, j in pairs]
-    (tmp_path / "answers.csv").write_text("\n".join(["i,j,worker,label", *lines]) + "\n")
     store = tmp_path / "store"
     done = train(*SHORT, "annotations.anonymise=true", "figures=true", "hydra.run.dir=run", "logger=mlflow",
                  f"logger.uri=sqlite:///{store / 'mlflow.db'}")  # fmt: skip

@@ -11,13 +11,12 @@ from tests.small_fits import SmallFit
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
-from semicrowd.defaults.resolution import recipe
-from semicrowd.defaults.rule import Facts
 from semicrowd.errors import UserError
 from semicrowd.expfam import dirichlet
 from semicrowd.models.bayes import BayesSCDC
 from semicrowd.models.scdc import SCDC
 from semicrowd.settings.model import BayesSettings
+from semicrowd.settings.rule import Facts, recipe
 from semicrowd.settings.training import StartSettings
 from semicrowd.starts import answer_classifier, teaching
 from semicrowd.starts.answers import AnswerStart, answer_start

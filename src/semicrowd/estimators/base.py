@@ -119,7 +119,8 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         UserError
             For parameters out of range, items or answers that cannot be used, and where answers are needed and missing.
         """
-        self._check_parameters()
+        if isinstance(self, Parameters):
+            self.check_parameters()
         if pairs is None and labels_alone(y):
             warnings.warn("y: labels of items are not used; pass answers about pairs of items as pairs=…",
                           UserWarning, stacklevel=2)  # fmt: skip
@@ -215,10 +216,6 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
 
         Returns the result; None in all processes but the first, if several train together.
         """
-
-    def _check_parameters(self) -> None:
-        if isinstance(self, Parameters):
-            self.check_parameters()
 
     def _new_items(self, X: Any) -> np.ndarray:
         """Checked items to be predicted, float64 [N, D]."""

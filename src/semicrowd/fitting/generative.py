@@ -1,4 +1,4 @@
-"""Fit of a generative model: training, then the posteriors of the training items."""
+"""What a fit of a generative model checks before its training, and the posteriors of the training items after it."""
 
 from dataclasses import replace
 
@@ -7,86 +7,12 @@ import torch
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.errors import UserError
-from semicrowd.fitting.monitor import Monitor
-from semicrowd.fitting.ranks import is_first
 from semicrowd.fitting.result import Assignment, Restarts, Result
 from semicrowd.models.generative import GenerativeModel
 from semicrowd.models.pair_quality import reported_quality
-from semicrowd.models.state import model_class
 from semicrowd.models.training_data import TrainingData
-from semicrowd.models.views import build_views
 from semicrowd.settings.model import BayesSettings, SCDCSettings
 from semicrowd.settings.parameters import Recipe
-from semicrowd.settings.training import TrainerSettings
-
-
-def fit_generative(
-    name: str,
-    features: np.ndarray,
-    answers: PairAnnotations | None,
-    recipe: Recipe,
-    *,
-    seed: int,
-    image_shape: tuple[int, ...] | None = None,
-    monitor: Monitor | None = None,
-    trainer: TrainerSettings | None = None,
-    original: np.ndarray | None = None,
-    previous: np.ndarray | None = None,
-    weights: np.ndarray | None = None,
-) -> tuple[GenerativeModel, Result | None]:
-    """Fit SCDC or BayesSCDC.
-
-    Parameters
-    ----------
-    name : name of the model
-    features : [N, D] float32
-    recipe : all settings of the fit
-    original : the features before their preparation; a start may prepare them differently
-    previous : [N] clusters of an earlier fit; −1 for items that it did not have
-    weights : [N] weights of the items, whose mean is 1; None: all are 1
-
-    Returns
-    -------
-    model : the fitted model, on the CPU
-    result : None in all processes except the first
-
-    Raises
-    ------
-    UserError
-        For settings that do not fit the data or the machine, for a damaged checkpoint, and if training diverges in
-        every restart.
-    """
-    # Imported here, because Lightning takes long to import and is not needed for a model that is loaded.
-    from semicrowd.fitting.module import ClusteringModule
-    from semicrowd.fitting.training import check_trainer, train
-
-    recipe = replace(recipe, model=annotator_model(recipe.model, answers))
-    settings, trainer = recipe.model, trainer or TrainerSettings()
-    _check(settings.K, settings.likelihood, features)
-    _check_views(recipe, features)
-    check_trainer(trainer)
-    model = model_class(name)(
-        settings,
-        recipe.nets,
-        features.shape[1],
-        0 if answers is None else answers.num_annotators,
-        restarts=recipe.training.restarts,
-        seed=seed,
-        image_shape=image_shape,
-    )
-    if answers is not None and answers.history is not None:
-        model.set_history(answers.history)
-    model.in_pieces.budget = int(trainer.memory * 2**30)
-    views = build_views(recipe.views, image_shape)
-    batch_size = recipe.training.batch_size
-    of_items = None if weights is None else torch.from_numpy(weights.astype(np.float32))
-    data = TrainingData(torch.from_numpy(features), answers, views, seed, batch_size, original, previous, of_items)
-    module = ClusteringModule(model, data, recipe)
-    train(module, monitor or Monitor(), trainer)
-    result = evaluate(model, module.data) if is_first() else None
-    if result is not None and module.verdicts:
-        result = replace(result, verdict=module.verdicts[result.best])
-    return model.cpu(), result
 
 
 def annotator_model(
@@ -108,18 +34,23 @@ def annotator_model(
     return settings
 
 
-def _check(num_clusters: int, likelihood: str, features: np.ndarray) -> None:
-    if len(features) < num_clusters:
-        raise UserError(f"model.K={num_clusters}: more clusters than the {len(features)} items")
-    if likelihood != "gaussian" and not (features.min() >= 0 and features.max() <= 1):
-        raise UserError(f"model.likelihood={likelihood}: expected features between 0 and 1; these are not")
+def check_features(recipe: Recipe, features: np.ndarray) -> None:
+    """Refuse settings of the model and of the views that do not fit the prepared features [N, D].
 
-
-def _check_views(recipe: Recipe, features: np.ndarray) -> None:
-    kind = recipe.views.kind
-    if kind != "none" and recipe.model.preparation != "none":
+    Raises
+    ------
+    UserError
+        Naming the setting.
+    """
+    settings, kind = recipe.model, recipe.views.kind
+    in_unit_interval = features.min() >= 0 and features.max() <= 1
+    if len(features) < settings.K:
+        raise UserError(f"model.K={settings.K}: more clusters than the {len(features)} items")
+    if settings.likelihood != "gaussian" and not in_unit_interval:
+        raise UserError(f"model.likelihood={settings.likelihood}: expected features between 0 and 1; these are not")
+    if kind != "none" and settings.preparation != "none":
         raise UserError(f"views={kind}: prepared features are no images; use model.preparation=none or views=none")
-    if kind == "colour" and not (features.min() >= 0 and features.max() <= 1):
+    if kind == "colour" and not in_unit_interval:
         raise UserError(f"views={kind}: expected features between 0 and 1; these are not")
 
 

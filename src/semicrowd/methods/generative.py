@@ -10,21 +10,23 @@ from sklearn.utils.validation import check_is_fitted
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data.preparation import fit_preparation, prepared
-from semicrowd.defaults.resolution import recipe
-from semicrowd.defaults.rule import PAPER_DATA, Facts
 from semicrowd.errors import UserError
 from semicrowd.estimators.continued import ContinuedClusterer
 from semicrowd.estimators.inputs import checked_answers, ids_of_rows, names_of_rows
-from semicrowd.fitting.generative import fit_generative
+from semicrowd.fitting.generative import annotator_model, check_features, evaluate
 from semicrowd.fitting.monitor import Monitor
 from semicrowd.fitting.progress import threads_of_a_fit
+from semicrowd.fitting.ranks import is_first
 from semicrowd.fitting.result import Assignment, Result
 from semicrowd.models.generative import GenerativeModel
+from semicrowd.models.state import model_class
+from semicrowd.models.training_data import TrainingData
 from semicrowd.models.views import build_views
 from semicrowd.random import torch_stream
 from semicrowd.settings.fields import choice, each, setting, whole
 from semicrowd.settings.methods import METHODS
 from semicrowd.settings.parameters import Parameters, Recipe
+from semicrowd.settings.rule import PAPER_DATA, Facts, recipe
 from semicrowd.settings.training import TrainerSettings
 
 _BY_RULE = "None: set by the rules in docs/DEFAULTS.md"
@@ -101,15 +103,36 @@ class _Generative(GenerativeParameters, ContinuedClusterer):
             given |= {_SETTING_OF[name]: getattr(self, name) for name in self._given_parameters()}
             facts = Facts.of(features, answers, self.image_shape, self.data)
             self.recipe_ = recipe(self.name, given, facts, self.protocol)
+        # Imported here: Lightning takes long to import, and a model that is loaded does not need it.
+        from semicrowd.fitting.module import ClusteringModule
+        from semicrowd.fitting.training import check_trainer, train
+
         self.preparation_ = fit_preparation(features) if self.recipe_.model.preparation == "standard" else None
         items = prepared(self.preparation_, features)
         trainer = self.trainer or TrainerSettings()
+        plan = replace(self.recipe_, model=annotator_model(self.recipe_.model, answers))
         with threads_of_a_fit(trainer.threads):
-            self.model_, result = fit_generative(
-                self.name, items, answers, self.recipe_,
-                seed=self.seed_, image_shape=self.image_shape, monitor=monitor, trainer=trainer,
-                original=features, previous=self._previous, weights=self._weights,
+            check_features(plan, items)
+            check_trainer(trainer)
+            model = model_class(self.name)(
+                plan.model, plan.nets, items.shape[1], 0 if answers is None else answers.num_annotators,
+                restarts=plan.training.restarts, seed=self.seed_, image_shape=self.image_shape,
             )  # fmt: skip
+            if answers is not None and answers.history is not None:
+                model.set_history(answers.history)
+            model.in_pieces.budget = int(trainer.memory * 2**30)
+            views = build_views(plan.views, self.image_shape)
+            weights = None if self._weights is None else torch.from_numpy(self._weights.astype(np.float32))
+            data = TrainingData(
+                torch.from_numpy(items), answers, views, self.seed_, plan.training.batch_size, features,
+                self._previous, weights,
+            )  # fmt: skip
+            module = ClusteringModule(model, data, plan)
+            train(module, monitor or Monitor(), trainer)
+            result = evaluate(model, module.data) if is_first() else None
+            if result is not None and module.verdicts:
+                result = replace(result, verdict=module.verdicts[result.best])
+            self.model_ = model.cpu()
         self.worker_names_ = () if answers is None else answers.worker_names
         return result
 

@@ -148,7 +148,7 @@ class SLPD(SLPDParameters, CrowdClusterer):
             batch = tables[low : low + at_once]
             models = [clone(self).set_params(random_state=table.seed) for table in batch]
             for model, table in zip(models, batch, strict=True):
-                model._check_parameters()
+                model.check_parameters()
                 model.seed_, model.n_features_in_ = table.seed, table.features.shape[1]
             fit = _Fit(models, [m._prepared(t.features) for m, t in zip(models, batch, strict=True)],
                        [table.blocks for table in batch])  # fmt: skip

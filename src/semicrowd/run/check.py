@@ -16,11 +16,11 @@ from semicrowd.data import Dataset
 from semicrowd.data.columns import Columns
 from semicrowd.data.odd_items import odd_items
 from semicrowd.data.preparation import MAX_COMPONENTS
-from semicrowd.defaults.rule import Facts
 from semicrowd.errors import UserError, without_traceback
 from semicrowd.evaluation.columns_and_answers import revealing_columns, telling_columns
 from semicrowd.run.inputs import facts_of, load_answers, load_data, load_files
 from semicrowd.run.settings import Resolved, check_given, sources
+from semicrowd.settings.rule import Facts
 
 #: Seconds of co-training that is not fitted again: the first of these, plus the second times powers of the numbers of
 #: items, columns (at most 100 principal components) and annotated items. Chosen for the table that

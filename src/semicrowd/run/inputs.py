@@ -12,11 +12,11 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset, load_dataset
 from semicrowd.data.answers import AnswerFile, load_annotations, read_files_of
 from semicrowd.data.fetch import data_root
-from semicrowd.defaults.rule import Facts
 from semicrowd.errors import UserError
 from semicrowd.files import expanded
 from semicrowd.run.composition import Given
 from semicrowd.run.settings import Resolved, resolved, sources
+from semicrowd.settings.rule import Facts
 
 _ASSIGNMENTS = "assignments.csv"
 

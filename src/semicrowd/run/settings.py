@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Self
 
-from semicrowd.defaults.resolution import fit_settings
-from semicrowd.defaults.rule import Facts
 from semicrowd.errors import UserError
 from semicrowd.run.composition import Given, composed
 from semicrowd.settings.fields import described_by_name, dotted, plain, shown
 from semicrowd.settings.groups import CHOSEN, TOP, groups_foreign_to, groups_of, names_of
 from semicrowd.settings.methods import METHODS, Kind
 from semicrowd.settings.parameters import FitSettings
+from semicrowd.settings.rule import Facts, fit_settings
 from semicrowd.settings.training import RunSettings, TrainingSettings
 
 #: Origin of a value that neither the user nor a rule has set.

@@ -22,6 +22,9 @@ from semicrowd.inference.gibbs.isotropic import isotropic
 from semicrowd.inference.gibbs.multinomial import multinomial
 
 ITEMS = 5
+#: Families of clusters with their hyperplanes, and all models of them.
+CLUSTERS = [(family, loss) for family in ("gaussian", "multinomial") for loss in ("", "svm", "logistic")]
+MODELS = [(kind, *clusters) for kind in ("restaurant", "franchise") for clusters in [*CLUSTERS, ("isotropic", "")]]
 Partition = tuple[int, ...]
 #: Base of the Gaussians: κ₀, ν₀, Ψ₀; μ₀ is 0. Parameter of the Dirichlet base.
 KAPPA, DEGREES, SCATTER, DIRICHLET = 0.5, 4.0, 1.5, 0.6

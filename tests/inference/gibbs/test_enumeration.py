@@ -2,10 +2,7 @@
 
 import pytest
 
-from .small import chain, distance, exact, frequencies
-
-CLUSTERS = [(family, loss) for family in ("gaussian", "multinomial") for loss in ("", "svm", "logistic")]
-MODELS = [(kind, *clusters) for kind in ("restaurant", "franchise") for clusters in [*CLUSTERS, ("isotropic", "")]]
+from .small import MODELS, chain, distance, exact, frequencies
 
 
 @pytest.mark.parametrize(("kind", "family", "loss"), [MODELS[number] for number in (1, 3, 6, 7, 9, 13)])

@@ -25,6 +25,7 @@ from .small import (
     DIRICHLET,
     ITEMS,
     KAPPA,
+    MODELS,
     RATE,
     SCATTER,
     SEEN,
@@ -39,8 +40,6 @@ from .small import (
 
 DRAWS = 10_000
 ORDER = neighbours(np.zeros(ITEMS, int))
-CLUSTERS = [(family, loss) for family in ("gaussian", "multinomial") for loss in ("", "svm", "logistic")]
-MODELS = [(kind, *clusters) for kind in ("restaurant", "franchise") for clusters in [*CLUSTERS, ("isotropic", "")]]
 
 
 @cache

@@ -7,14 +7,13 @@ from typing import Any
 
 import yaml
 
-from semicrowd.defaults.resolution import fit_settings
-from semicrowd.defaults.rule import Facts
 from semicrowd.errors import UserError
 from semicrowd.estimators import ESTIMATORS
 from semicrowd.pipeline.generality.baselines import VARIANTS, Variant, expanded
 from semicrowd.pipeline.generality.regimes import OWN, REGIMES
 from semicrowd.pipeline.generality.tables import DEVELOPMENT, LOCKED, TABLES, Table
 from semicrowd.settings.fields import nearest
+from semicrowd.settings.rule import Facts, fit_settings
 
 #: Our methods, which are not given the number of clusters. The name of any estimator that needs none can be added.
 OURS = ("cotrain", "scdc", "bayes")

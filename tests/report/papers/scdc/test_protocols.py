@@ -4,12 +4,12 @@ import copy
 
 import pytest
 
-from semicrowd.defaults.rule import Facts
 from semicrowd.report.papers.scdc import EXHIBITS
 from semicrowd.run.composition import composed
 from semicrowd.run.settings import resolved
 from semicrowd.settings.fields import Settings, names
 from semicrowd.settings.model import BayesSettings, NetSettings, SCDCSettings
+from semicrowd.settings.rule import Facts
 from semicrowd.settings.training import StartSettings, TrainingSettings, ViewSettings
 
 from ...conftest import exhibit, paper_config

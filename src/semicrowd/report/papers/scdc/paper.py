@@ -6,10 +6,9 @@ have no printed numbers has none here.
 
 from typing import Any
 
-from semicrowd.defaults.resolution import recipe
-from semicrowd.defaults.rule import Facts
 from semicrowd.report.cells import PaperValue
 from semicrowd.report.protocol import Protocol, Setting
+from semicrowd.settings.rule import Facts, recipe
 
 
 def _printed(cell: str, **numbers: float | tuple[float, float]) -> tuple[PaperValue, ...]:
@@ -80,7 +79,7 @@ _NAMED: tuple[tuple[str, str, dict[str, Any]], ...] = (
 
 
 def _settings(data: str | None = None, **own: Any) -> tuple[Setting, ...]:
-    """The paper's settings of a data set, as protocol=paper has them (:mod:`semicrowd.defaults.rule`).
+    """The paper's settings of a data set, as protocol=paper has them (:mod:`semicrowd.settings.rule`).
 
     Parameters
     ----------

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.defaults.resolution import fit_settings, recipe
-from semicrowd.defaults.rule import FEW_ANSWERS, Facts
 from semicrowd.errors import UserError
 from semicrowd.settings.model import BayesSettings, NetSettings, SCDCSettings
 from semicrowd.settings.parameters import Recipe
+from semicrowd.settings.rule import FEW_ANSWERS, Facts, fit_settings, recipe
 from semicrowd.settings.training import StartSettings, TrainingSettings, ViewSettings
 
 PINWHEEL = Facts(500, 2, num_answers=980, num_annotated=100, data="pinwheel", num_classes=5)
@@ -227,7 +226,7 @@ def test_facts_are_those_of_data_and_answers() -> None:
 
 
 def test_rules_do_without_torch() -> None:
-    code = "import sys, semicrowd.defaults.rule; print('torch' in sys.modules)"
+    code = "import sys, semicrowd.settings.rule; print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 

@@ -1,23 +1,24 @@
-"""The rules of both protocols, which set what the user has not set (docs/DEFAULTS.md).
+"""All settings of a fit: given values, else those of the protocol's rule, else defaults.
 
-Each statement sets some values and gives a reason in one line; later statements override earlier ones. A setting
-without a statement has the default of its dataclass (:mod:`semicrowd.defaults.resolution`). Statements may
-depend on properties of data and answers, :class:`Facts`.
+The rules of both protocols set what the user has not set (docs/DEFAULTS.md). Each statement sets some values and gives
+a reason in one line; later statements override earlier ones. A setting without a statement has the default of its
+dataclass. Statements may depend on properties of data and answers, :class:`Facts`.
+
+``src/train.py`` and the estimators of SCDC and BayesSCDC both call :func:`fit_settings`. Other estimators take their
+parameters as given; ``src/train.py`` gets these from here, too.
 """
 
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
 from semicrowd.errors import UserError
 from semicrowd.settings.fields import described_by_name
 from semicrowd.settings.methods import METHODS
-
-if TYPE_CHECKING:
-    from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.settings.parameters import FitSettings, Recipe
 
 
 @dataclass(frozen=True)
@@ -50,13 +51,15 @@ class Facts:
     def of(
         cls,
         features: np.ndarray,
-        answers: "PairAnnotations | None",
+        answers: Any,
         image_shape: tuple[int, ...] | None = None,
         data: str | None = None,
         num_classes: int | None = None,
     ) -> Self:
-        """The properties of features [N, D] and of the answers about these items."""
-        known = (0, 0, 0) if answers is None else (answers.num_pairs, len(answers.annotated), answers.num_tasks)
+        """The properties of features [N, D] and of the answers about these items, PairAnnotations or None."""
+        known: tuple[int, int, int] = (0, 0, 0)
+        if answers is not None:
+            known = answers.num_pairs, len(answers.annotated), answers.num_tasks
         inside = bool(features.min(initial=0.0) >= 0 and features.max(initial=0.0) <= 1)
         num_items, num_features = features.shape
         return cls(num_items, num_features, image_shape, inside, *known, data, num_classes)
@@ -77,6 +80,47 @@ IMAGE_BATCH = 128
 TAUGHT = 1000
 #: Maximal number of answers that count as few; classifiers of the answers use all of them in each training step.
 FEW_ANSWERS = 20_000
+
+
+def fit_settings(
+    method: str, given: Mapping[str, Any], facts: Facts | None, protocol: str = "semicrowd"
+) -> FitSettings:
+    """All settings of a fit by ``method``, with the reasons of those that the rule sets.
+
+    Parameters
+    ----------
+    given : dotted name → value, such as ``model.K``, ``start.kind`` or ``epochs``; None means "not given", unless None
+        is a valid value of the setting
+    facts : properties of the data and the answers; None: no rules, settings that are not given keep their defaults
+    protocol : ``semicrowd`` (the best inference here) or ``paper`` (what the SCDC paper states)
+
+    Raises
+    ------
+    UserError
+        For an unknown setting, an invalid value, or if a setting that the method needs is neither given nor derivable.
+    """
+    kinds = METHODS[method].groups
+    optional = {name for name, one in described_by_name(kinds).items() if one.optional}
+    chosen = {name: value for name, value in given.items() if value is not None or name in optional}
+    rules = [] if facts is None else statements(method, chosen, facts, protocol)
+    by_rule = {name: (value, why) for values, why in rules for name, value in values.items()}
+    groups: dict[str, dict[str, Any]] = {}
+    for name, value in ({name: value for name, (value, _) in by_rule.items()} | chosen).items():
+        group, _, setting = name.rpartition(".")
+        groups.setdefault(group, {})[setting] = value
+    for group in groups.keys() - kinds.keys():
+        there = ", ".join(filter(None, kinds))
+        raise UserError(f"{group or next(iter(groups[group]))}: no such group of settings; there are {there}")
+    made: dict[str, Any] = {group or "training": kind.of(groups.get(group, {})) for group, kind in kinds.items()}
+    reasons = {name: why for name, (_, why) in by_rule.items() if name not in chosen}
+    return (Recipe if METHODS[method].trained else FitSettings)(**made, reasons=reasons)
+
+
+def recipe(method: str, given: Mapping[str, Any], facts: Facts | None, protocol: str = "semicrowd") -> Recipe:
+    """:func:`fit_settings` of ``bayes`` or ``scdc``."""
+    found = fit_settings(method, given, facts, protocol)
+    assert isinstance(found, Recipe)
+    return found
 
 
 def statements(method: str, given: Mapping[str, Any], facts: Facts, protocol: str = "semicrowd") -> list[Statement]:
