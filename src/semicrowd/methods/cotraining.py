@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import torch
 from sklearn.neighbors import NearestNeighbors
 
 from semicrowd.crowd.annotations import PairAnnotations
@@ -17,6 +18,7 @@ from semicrowd.fitting.iterate import Method, iterate
 from semicrowd.fitting.monitor import Monitor
 from semicrowd.fitting.result import Assignment, Result
 from semicrowd.metrics.clustering import with_kept_numbers
+from semicrowd.models.pair_quality import reported_quality
 from semicrowd.random import stream
 from semicrowd.settings.fields import each, setting, whole
 from semicrowd.settings.parameters import Parameters
@@ -177,7 +179,9 @@ class _Fit(Method):
             previous=model._previous, weights=model._weights, n_jobs=model.n_jobs,
         ).cotrained()  # fmt: skip
         shapes = (dirichlet.to_standard(eta).numpy() for eta in best.annotators)
-        verdict, workers = best.verdict, WorkerPosterior(*shapes)
+        known = torch.from_numpy(best.probabilities[answers.annotated])[None]
+        workers = reported_quality(WorkerPosterior(*shapes), False, known, answers.index.whole, answers.history)
+        verdict = best.verdict
         if verdict.informative:
             model._keep(best.preparations, best.shares, best.alone[best.rows])
             final = Assignment.of(best.probabilities)

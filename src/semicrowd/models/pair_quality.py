@@ -1,9 +1,11 @@
 """The annotators' rates that are reported, and their intervals, given the clusters of the items.
 
-The answers of a task are not independent: one misplaced item makes all its answers wrong together. If each misplaced
-item makes d answers wrong, the number of wrong answers has d times the variance that it would have for independent
-answers; if d differs between items, E[d²]/E[d] times. This is the design effect of cluster sampling. Counts of answers
-are divided by it, so that the Beta posterior of the effective counts is as wide as one of placements would be
+Answers of one person are not independent. The answers of a task come from one grouping: one misplaced item makes all
+its answers wrong together. If each misplaced item makes d answers wrong, the number of wrong answers has d times the
+variance that it would have for independent answers; if d differs between items, E[d²]/E[d] times. This is the design
+effect of cluster sampling. Answers to questions about pairs are dependent, too, if a person, or the estimated clusters,
+are wrong about an item; how much is estimated from the answers that share items. Counts of answers are divided by the
+larger of the two effects, so that the Beta posterior of the effective counts is as wide as it should be
 (docs/DEVIATIONS.md, answers that come in tasks).
 """
 
@@ -21,6 +23,8 @@ from semicrowd.expfam.shared_prior import common_beta
 #: Jeffreys' prior of a rate: both shapes of its Beta. It takes nothing from the other annotators: an annotator who is
 #: worse than they are need not resemble them, and a misplaced item is not noticed if the others' answers explain it.
 JEFFREYS = 0.5
+#: Lower bound of denominators, which are 0 for annotators without answers about such pairs.
+_TINY = 1e-12
 
 
 def reported_quality(
@@ -31,25 +35,22 @@ def reported_quality(
 
     Parameters
     ----------
-    posterior : of the model; returned as it is if it has intervals and answers do not come in tasks. Otherwise its
-        means are reported, unless the model has ``confusions``
+    posterior : of the model; its means are reported, unless the model has ``confusions``
     confusions : whether misplaced items have probabilities of their own in the model; the reported rates are then those
         of answers about pairs, wrong answers because of misplaced items included
     probabilities : q(z) of the items with answers
     history : right and wrong answers to earlier questions, or None; ``posterior`` includes them
     """
-    if answers.placements is None and posterior.point is None:
-        return posterior
     shapes, rates, num_annotators = [], [], posterior.sensitivity.shape[1]
     earlier = np.zeros((2, num_annotators, 2)) if history is None else history.swapaxes(0, 1)
     crowd = crowd_of(earlier.swapaxes(0, 1))
     for z in probabilities.double():
         same = (z[answers.i] * z[answers.j]).sum(-1)
-        effect = design_effect(same, answers, num_annotators).numpy()[:, None]
+        of_tasks = design_effect(same, answers, num_annotators).numpy()[:, None]
+        of_items = shared_item_effect(same, answers, num_annotators)[..., None]
         found = hits_and_misses(same.numpy(), answers.worker.numpy(), answers.label.numpy(), num_annotators)
-        counts = found / effect
-        shapes.append(counts + JEFFREYS + earlier)
-        rates.append([shrunk_rate(one, crowd) for one in counts + earlier])
+        shapes.append(found / np.maximum(of_tasks, of_items) + JEFFREYS + earlier)
+        rates.append([shrunk_rate(one, crowd) for one in found / of_tasks + earlier])
     sensitivity, specificity = np.array(shapes).swapaxes(0, 1)
     point = np.array(rates).swapaxes(0, 1) if confusions else np.stack(posterior.mean())
     return WorkerPosterior(sensitivity, specificity, point)
@@ -69,6 +70,40 @@ def design_effect(same: Float[Tensor, "P"], answers: RelationalBatch, num_annota
     moments = torch.stack([wrong, wrong.square()], -1)
     once, twice = same.new_zeros(num_annotators, 2).index_add(0, placements.worker, moments).unbind(-1)
     return torch.where(once > 0, twice / once, 1.0).clamp(min=1)
+
+
+def shared_item_effect(
+    same: Float[Tensor, "P"], answers: RelationalBatch, num_annotators: int
+) -> Float[np.ndarray, "2 M"]:
+    """Design effect of each annotator's answers about pairs that share an item, at least 1; of both rates.
+
+    The variance of a sum over pairs is estimated by products of the residuals of any two answers that share an item
+    (Fafchamps & Gubert 2007; Aronow, Samii & Assenova 2015). It is 1 + ρ c times that of independent answers, where
+    c is the number of other answers that an answer shares an item with, and ρ their correlation. Residuals of one
+    annotator sum to 0, so the products of n independent answers have the mean −Σ e² / (n (n − 1)), from which those of
+    answers that share an item are counted. One annotator's answers determine ρ poorly; therefore the mean of all
+    annotators' products is added to the annotator's own.
+    """
+    end = np.concatenate([answers.i, answers.j])
+    seen, place = np.unique(np.tile(answers.worker, 2) * answers.num_nodes + end, return_inverse=True)
+    worker, who = answers.worker.numpy(), seen // answers.num_nodes
+
+    def squares(each: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Sums of squares, and of the products of answers that share an item, a product of two answers twice."""
+        own = np.bincount(worker, each**2, num_annotators)
+        return own, np.bincount(who, np.bincount(place, np.tile(each, 2)) ** 2, num_annotators) - 2 * own
+
+    effects, label = [], answers.label.numpy()
+    for relation, right in ((same.numpy(), label), (1 - same.numpy(), 1 - label)):
+        number = np.bincount(worker, relation, num_annotators).clip(min=_TINY)
+        rate = np.bincount(worker, relation * right, num_annotators) / number
+        (weight, shared), (variance, products) = squares(relation), squares(relation * (right - rate[worker]))
+        chance = (shared / (number**2 - weight).clip(min=_TINY)).clip(max=1)  # that two answers share an item
+        others = shared / weight.clip(min=_TINY)
+        excess, most = products + chance * variance, (1 - chance) * variance * others
+        correlation = (excess + excess.mean()) / (most + most.mean()).clip(min=_TINY)
+        effects.append((1 + others * correlation).clip(min=1))
+    return np.array(effects)
 
 
 def shrunk_rate(counts: Float[np.ndarray, "M 2"], crowd: Bool[np.ndarray, "M"]) -> Float[np.ndarray, "M"]:
