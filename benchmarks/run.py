@@ -16,6 +16,7 @@ from full_size import full_size
 from gibbs import gibbs
 from gpu import gpu
 from growth import growth
+from intervals import intervals
 from irrelevant import irrelevant
 from large import large
 from mpckmeans import mpckmeans
@@ -55,6 +56,7 @@ SUBJECTS = {
     "forecasts": "check's forecasts of the time of co-training, beside its time on data of many shapes",
     "questions": "answers to the questions of questions.csv, beside answers about random pairs",
     "irrelevant": "what columns that have nothing to do with the question cost co-training",
+    "intervals": "how often intervals of annotators contain the true rates, by the form of the answers",
     "gibbs": "sweeps of the Dirichlet process mixtures on MNIST, and their growth with items and clusters",
 }
 
@@ -93,6 +95,7 @@ def main() -> None:
         "predict": partial(predict, arguments.quick),
         "forecasts": partial(forecasts, arguments.quick),
         "irrelevant": partial(irrelevant, arguments.quick),
+        "intervals": partial(intervals, arguments.quick),
         "questions": partial(questions, arguments.quick),
         "gibbs": partial(gibbs, arguments.quick),
     }
