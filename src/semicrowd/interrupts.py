@@ -47,7 +47,6 @@ def raise_again() -> None:
 
 
 @cache
-@cache
 def end_with(parent: int) -> None:
     """From now on this process ends when its parent process has ended, since nobody would use its results.
 

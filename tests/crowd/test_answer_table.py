@@ -144,7 +144,7 @@ def test_groups_of_workers_and_tasks(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert tasks(answers) == [0, 0, 0, 1, 2]
     assert answers.notes == (
-        "answers.csv: all items of a task are compared with each other; rows: 7, tasks: 3, answers about pairs: 5",
+        "answers.csv: all items of a person and task are compared in pairs; items: 7, answers about pairs: 5",
     )
 
 
@@ -184,7 +184,7 @@ def test_rows_of_groups_that_say_nothing(tmp_path: Path) -> None:
     assert pairs(answers) == [(0, 1, "bob", 1)]
     assert answers.worker_names == ("bob",)
     assert answers.notes == (
-        "answers.csv: all items of a task are compared with each other; rows: 2, tasks: 1, answers about pairs: 1",
+        "answers.csv: all items of a person are compared in pairs; items: 2, answers about pairs: 1",
         "answers.csv: rows that repeat an item of their task, counted once: 1",
         "answers.csv: tasks of a single item, left out: 1",
     )

@@ -172,5 +172,5 @@ def test_the_result_does_not_depend_on_the_number_of_processes() -> None:
 
 
 def test_a_number_of_processes() -> None:
-    with pytest.raises(UserError, match="n_jobs=0: expected a whole number >= 1, or −1"):
+    with pytest.raises(UserError, match="n_jobs=0: expected a whole number from 1 to 1024, or -1"):
         CoTraining(n_jobs=0).fit(TABLE)

@@ -135,9 +135,12 @@ def test_parameters_that_do_not_go_together(quick: Callable[..., CrowdClusterer]
 def test_parameters_stand_in_the_signature_and_in_the_docstring(name: str, estimator: CrowdClusterer) -> None:
     known = described(type(estimator))
     assert known == described(PARAMETERS.get(name, type(estimator)))
-    assert set(estimator.get_params()) == {one.name for one in known} | {"random_state", "verbose"}
+    of_all = {"random_state", "verbose"} | ({"n_jobs"} if hasattr(estimator, "n_jobs") else set())
+    assert set(estimator.get_params()) == {one.name for one in known} | of_all
     assert clone(estimator).get_params() == estimator.get_params()
     documented = " ".join((type(estimator).__doc__ or "").split())
+    for one in of_all:
+        assert f" {one} : " in documented
     for one in known:
         assert getattr(ESTIMATORS[name](), one.name) == one.default
         takes = (one.rule(object()) or "anything") + (" or None" if one.optional else "")

@@ -126,7 +126,7 @@ def test_a_column_that_is_the_clusters_is_named_unless_the_answers_depend_on_it(
         (line,) = reliability_warnings(found(answers, clusters), answers, NOISE, data)
         assert f"the clusters are mostly values of the column {name}, and the answers do not depend on it" in line
         (line,) = reliability_warnings(found(answers, features=clusters), answers, SURE, data)
-        assert "leave it out (data.ignore)" in line
+        assert "leave it out of the table (or data.ignore)" in line
     assert dominant_columns(data, LABELS, answers) == []
     assert dominant_columns(data, np.zeros(200, int), answers) == []
     assert dominant_columns(data, rng.integers(3, size=200), answers) == []

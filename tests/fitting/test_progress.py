@@ -24,7 +24,7 @@ def test_lines_come_when_five_seconds_and_a_tenth_of_the_time_have_passed(
 ) -> None:
     now = iter(np.arange(300, dtype=float))
     monkeypatch.setattr("semicrowd.fitting.progress.time.monotonic", lambda: next(now))
-    with Progress(200, lines=True) as bar:
+    with Progress(200) as bar:
         bar.progress("start: cells")
         for done in range(1, 201):
             bar.reach(done)
@@ -40,6 +40,7 @@ def test_a_verbose_fit_says_what_it_does_and_another_one_nothing(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, verbose: bool
 ) -> None:
     monkeypatch.setattr(progress, "_LINE_SECONDS", 0.0)
+    monkeypatch.setattr(progress, "_LINE_SHARE", 0.0)
     asked = {"num_annotators": 3, "pairs_per_annotator": 80, "num_annotated": 30}
     answers = simulate.two_coin(KIND, np.random.default_rng(0), **asked)
     CoTraining(verbose=verbose).fit(X, pairs=answers)
@@ -59,7 +60,7 @@ def test_the_time_left_of_a_start_is_that_passed_times_the_work_left_over_the_wo
 ) -> None:
     now = [100.0]
     monkeypatch.setattr("semicrowd.fitting.progress.time.monotonic", lambda: now[0])
-    with Progress(20, lines=True) as bar:
+    with Progress(20) as bar:
         bar.progress("start 1/40: of something else")
         now[0] += 50
         course = Course(bar.progress, {"short": (2, 1.0), "long": (2, 4.0), "never": (1, 6.0)})

@@ -102,7 +102,7 @@ def test_the_effect_of_shared_items_is_a_double_sum_over_answers() -> None:
             left = relation * (right - rate)
             products = shared = 0.0
             for p, q in itertools.permutations(own, 2):
-                common = len({i[p], j[p]} & {i[q], j[q]})
+                common = bool({i[p], j[p]} & {i[q], j[q]})
                 products, shared = products + common * left[p] * left[q], shared + common * relation[p] * relation[q]
             alone, variance = np.square(relation[own]).sum(), np.square(left[own]).sum()
             chance = shared / (relation[own].sum() ** 2 - alone)
@@ -110,6 +110,26 @@ def test_the_effect_of_shared_items_is_a_double_sum_over_answers() -> None:
             excess[m], most[m] = products + chance * variance, (1 - chance) * variance * others[m]
         correlation = np.maximum(excess + excess.mean(), 0) / (most + most.mean())
         np.testing.assert_allclose(found[side], 1 + correlation * others)
+
+
+@pytest.mark.parametrize("times", [2, 5])
+def test_a_question_that_is_answered_in_the_same_way_several_times_is_one_answer(times: int) -> None:
+    rng = np.random.default_rng(0)
+    i, label = np.repeat(2 * np.arange(400), times), np.repeat(rng.integers(2, size=400), times)
+    answers = PairAnnotations.from_arrays(i, i + 1, 0 * i, label, num_items=800)
+    same = torch.ones(len(i), dtype=torch.float64)
+    assert shared_item_effect(same, answers.index.whole, 1)[0] == pytest.approx(times, rel=0.01)
+
+
+def test_people_with_one_answer_do_not_change_the_effect_of_the_others() -> None:
+    rng = np.random.default_rng(0)
+    i, j, worker = rng.integers(20, size=200), 20 + rng.integers(20, size=200), np.arange(200) % 5
+    label, same = rng.integers(2, size=200), torch.from_numpy(rng.random(200))
+    few = shared_item_effect(same, PairAnnotations.from_arrays(i, j, worker, label, num_items=40).index.whole, 5)
+    i, j, label = np.r_[i, np.zeros(90, int)], np.r_[j, np.full(90, 39)], np.r_[label, label[:90]]
+    same = torch.cat([same, same[:90]])
+    more = PairAnnotations.from_arrays(i, j, np.r_[worker, 5 + np.arange(90)], label, num_items=40)
+    np.testing.assert_allclose(shared_item_effect(same, more.index.whole, 95)[:, :5], few)
 
 
 def test_answers_that_share_no_item_are_independent() -> None:

@@ -121,14 +121,15 @@ def test_answers_that_cannot_all_be_right_are_counted() -> None:
 def test_groups_without_an_answer_between_them_are_counted() -> None:
     i = np.arange(0, 60, 2)
     apart = PairAnnotations.from_arrays(i, i + 1, i * 0, i * 0 + 1, num_items=60)
-    assert "answers connect 2 of the 60 items with answers (3%)" in " ".join(odd_answers(apart))
+    said = " ".join(odd_answers(apart))
+    assert "30 separate groups of items; the largest has 2 of the 60 items with answers (3%)" in said
     i, j = np.array([*[0] * 18, 19]), np.array([*range(1, 19), 20])  # a pair of items beside all others
     pair = PairAnnotations.from_arrays(i, j, i * 0, i * 0 + 1, num_items=60)
     said = " ".join(odd_answers(pair))
-    assert "19 of the 21 items with answers (90%), directly or over other items; the rest: 1 separate groups" in said
+    assert "2 separate groups of items; the largest has 19 of the 21 items with answers (90%)" in said
     assert "ask about pairs of items of two groups" in said
     joined = PairAnnotations.from_arrays([*i, 0], [*j, 19], [0] * 20, [1] * 20, num_items=60)
-    assert "answers connect" not in " ".join(odd_answers(joined))
+    assert "separate groups" not in " ".join(odd_answers(joined))
 
 
 def test_columns_that_say_nothing_or_too_much_and_copies_are_named() -> None:

@@ -23,6 +23,11 @@ from .conftest import SOURCE, Command, environment, wait_until
 TWO = ("annotations=two_coin", "model.K=4", "start=cold", "trainer=ddp", "trainer.devices=2", "trainer.accelerator=cpu")
 
 
+def _without_warnings(said: str) -> str:
+    """Without those of results that are not to be trusted, as after two epochs."""
+    return "".join(line for line in said.splitlines(keepends=True) if not line.startswith("warning: "))
+
+
 @pytest.mark.slow
 @pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="needs two cores")
 def test_a_sweep_of_runs_of_one_and_two_processes_leaves_the_files_and_the_tracked_run_of_each(
@@ -34,7 +39,7 @@ def test_a_sweep_of_runs_of_one_and_two_processes_leaves_the_files_and_the_track
     done = train("-m", *TWO[:3], "trainer.accelerator=cpu", "epochs=2", "seed=0-1", "trainer=ddp,cpu",
                  "hydra.run.dir=sweep", "logger=mlflow", f"logger.uri=sqlite:///{database}")  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert not done.stderr
+    assert _without_warnings(done.stderr) == ""
     folders = [f"seed-{seed}_trainer-{trainer}" for seed in (0, 1) for trainer in ("ddp", "cpu")]
     assert sorted(path.name for path in (tmp_path / "sweep").iterdir() if path.is_dir()) == sorted(folders)
     for name in folders:
@@ -87,7 +92,8 @@ def test_two_machines_of_one_process_find_what_one_of_two_finds(
     variables = environment(tmp_path) | where | {"NODE_RANK": "1", "PYTHONPATH": str(SOURCE)}
     second = Popen([sys.executable, "-m", "semicrowd.run.rank", str(run)], env=variables, cwd=tmp_path,
                    text=True, stderr=PIPE)  # fmt: skip
-    assert (first.communicate(timeout=240)[1], second.communicate(timeout=60)[1]) == ("", "")
+    said = first.communicate(timeout=240)[1], second.communicate(timeout=60)[1]
+    assert "".join(map(_without_warnings, said)) == ""
     assert (first.returncode, second.returncode) == (0, 0)
     done = train(*TWO, "epochs=2", "hydra.run.dir=processes")
     assert done.returncode == 0, done.stderr
@@ -161,17 +167,20 @@ def test_cotraining_that_is_killed_goes_on_from_its_last_refit_to_the_same_bytes
     """The answers are so often wrong that the best candidate is fitted again without each tenth of them."""
     command = ("data=pinwheel", "data.points_per_class=30", "annotations=two_coin", "annotations.sensitivity=0.7",
                "annotations.pairs_per_annotator=30", "annotations.num_annotators=6", "model=cotrain")  # fmt: skip
-    process = start(*command, "hydra.run.dir=killed")
-    parts = tmp_path / "killed" / "checkpoints" / "parts"
-    wait_until(lambda: len(list(parts.glob("*.npz"))) > 3 or process.poll() is not None, 300)
-    process.kill()
-    process.communicate(timeout=60)
-    assert process.returncode == -signal.SIGKILL
-    kept = {path.name: path.stat().st_mtime_ns for path in parts.glob("*.npz")}
+    parts, times = tmp_path / "killed" / "checkpoints" / "parts", dict[str, int]()
+    for at_least in (3, 6):  # killed twice; the second time with another number of processes
+        jobs = f"trainer.jobs={at_least // 3}"
+        process = start(*command, jobs, "hydra.run.dir=killed", "resume=true")
+        wait_until(lambda: len(list(parts.glob("*.npz"))) >= at_least or process.poll() is not None, 300)  # noqa: B023
+        process.kill()
+        process.communicate(timeout=60)
+        assert process.returncode == -signal.SIGKILL
+        now = {path.name: path.stat().st_mtime_ns for path in parts.glob("*.npz")}
+        assert now.items() >= times.items(), "parts of the first time are not made again"
+        times = now
     resumed, whole = (train(*command, f"hydra.run.dir={folder}", "resume=true") for folder in ("killed", "whole"))
     assert resumed.returncode == whole.returncode == 0, resumed.stderr
     assert "begins again" not in resumed.stderr
-    assert kept
     assert not parts.exists()
     for name in ("assignments.csv", "workers.csv", "candidates.csv"):
         assert (tmp_path / "killed" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()

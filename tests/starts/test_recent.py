@@ -1,5 +1,6 @@
 """Slow parts of a start are done once in a process for the same inputs."""
 
+import os
 from functools import partial
 from pathlib import Path
 from threading import Thread
@@ -8,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from joblib import parallel_config
 from tests.small_fits import small_fit
 
 from semicrowd.crowd.annotations import PairAnnotations
@@ -168,3 +170,20 @@ def test_an_interrupted_fit_finds_its_parts_again_and_a_finished_one_leaves_none
     (alone,) = again.arrays({"7": partial(part, 7)})
     assert (alone == ITEMS + 7).all()
     assert not folder.exists()
+
+
+def _process() -> np.ndarray:
+    return np.array([os.getpid(), torch.get_num_threads()])
+
+
+def test_parts_are_made_in_other_processes_whatever_backend_is_set_for_others(tmp_path: Path) -> None:
+    kept, here = RecentResults(), os.getpid()
+    parts = {f"{number}": _process for number in range(3)}
+    assert {int(one[0]) for one in kept.arrays(parts)} == {here}
+    with parallel_config(backend="threading"), kept.kept_in(tmp_path), kept.in_processes(2):
+        found = np.array(list(kept.arrays(parts)))
+        assert here not in found[:, 0]
+        assert (found[:, 1] == 1).all()
+        with kept.in_processes(None):
+            assert here not in {int(one[0]) for one in kept.arrays({"more": _process})}
+    assert {int(one[0]) for one in kept.arrays(parts)} == {here}

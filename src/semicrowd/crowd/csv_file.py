@@ -199,8 +199,9 @@ def _pairs_of_groups(
         raise UserError(f"{table.path}: {sum(sizes):,} pairs of items in {len(kept):,} tasks; expected {_MOST_PAIRS:,} "
                         "at most: split the tasks by a column task, or give pairs, i,j,worker,label")
     first, second, pair_task = pairs_within(kept)
-    notes = [f"{table.path.name}: all items of a task are compared with each other; rows: {sum(map(len, kept)):,}, "
-             f"tasks: {len(kept):,}, answers about pairs: {len(first):,}"]  # fmt: skip
+    whose = "of a person" if task is None else "of a person and task"
+    notes = [f"{table.path.name}: all items {whose} are compared in pairs; items: "
+             f"{sum(map(len, kept)):,}, answers about pairs: {len(first):,}"]  # fmt: skip
     if repeated := len(item) - len(rows):
         notes.append(f"{table.path.name}: rows that repeat an item of their task, counted once: {repeated}")
     if single := len(tasks) - len(kept):

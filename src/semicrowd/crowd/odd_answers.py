@@ -194,6 +194,6 @@ def _apart(answers: PairAnnotations) -> Iterator[str]:
     if number > 1:
         largest = int(np.bincount(answers.index.component).max())
         items = len(answers.annotated)
-        yield (f"answers connect {largest:,} of the {items:,} items with answers ({largest / items:.0%}), directly or "
-               f"over other items; the rest: {number - 1:,} separate groups; only the features decide which groups are "
-               "the same class; ask about pairs of items of two groups")
+        yield (f"the answers form {number:,} separate groups of items; the largest has {largest:,} of the {items:,} "
+               f"items with answers ({largest / items:.0%}), which answers connect directly or over other items; only "
+               "the features decide which groups are the same class; ask about pairs of items of two groups")

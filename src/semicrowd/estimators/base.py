@@ -139,7 +139,7 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         self.seed_ = _seed(self.random_state)
         warns = self._warns and monitor is None
         if monitor is None and self.verbose:
-            monitor = Monitor(progress=True, lines=True)
+            monitor = Monitor(progress=True)
         self.__dict__.pop("components_", None)  # of an earlier fit
         with naming_extras():
             result = self._run(features, answers, monitor)

@@ -117,7 +117,7 @@ def _advice(data: Dataset | None, clusters: np.ndarray, answers: PairAnnotations
         which, them = ("columns", "them") if len(columns) > 1 else ("column", "it")
         return (
             f"the clusters are mostly values of the {which} {listed(columns)}, and the answers do not depend on "
-            f"{them}: leave {them} out (data.ignore)"
+            f"{them}: leave {them} out of the table (or data.ignore)"
         )
     return (
         f"{rows}, and leave out columns that have nothing to do with the question, since clusters can be the values of "
@@ -164,9 +164,9 @@ def _close(verdict: Verdict, dominant_columns_of: Callable[[], list[str]] = list
         cause = "more answers would decide"
         if dominant := dominant_columns_of():
             cause = (f"the clusters are mostly values of {listed(dominant)}, on which the answers do not depend: leave "
-                     "that out (data.ignore), or collect more answers")  # fmt: skip
+                     "that out of the table (or data.ignore), or collect more answers")  # fmt: skip
         yield (
             f"another result explains the answers {how}: {int(first['clusters'])} clusters of {near.index[0]!r} "
             f"instead of the {number} of {verdict.winner!r} (adjusted Rand index of the two {first['agreement']:.2f}); "
-            f"{cause}; the table of candidates lists all"
+            f"{cause}; candidates.csv, in Python candidates_, lists all"
         )

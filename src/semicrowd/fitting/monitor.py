@@ -26,8 +26,7 @@ class Monitor:
     folder : for curves.csv and the checkpoint; None: neither is written
     log : is called with the number of a finished iteration, from 1, and its metrics
     resume : continue from the folder's checkpoint, if there is one
-    progress : show a progress bar if the output is a terminal
-    lines : show progress as lines if the output is not a terminal
+    progress : show a progress bar, or lines if the output is not a terminal
     snapshots : iterations after which a sample of every cluster is stored, by methods that generate images
     kept : the stored snapshots
     rows : rows of curves.csv
@@ -37,7 +36,6 @@ class Monitor:
     log: Callable[[int, Mapping[str, float]], Any] = lambda *_: None
     resume: bool = False
     progress: bool = False
-    lines: bool = False
     snapshots: Sequence[int] = ()
     kept: Snapshots | None = None
     rows: list[dict[str, float]] = field(default_factory=list)
@@ -93,7 +91,7 @@ class Monitor:
 
     def bar(self, iterations: int) -> Progress:
         """The progress bar of the fit."""
-        return Progress(iterations, enabled=self.progress, lines=self.lines)
+        return Progress(iterations, enabled=self.progress)
 
 
 @contextlib.contextmanager

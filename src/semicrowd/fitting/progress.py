@@ -28,7 +28,7 @@ from threadpoolctl import threadpool_limits
 
 from semicrowd.starts.course import Step
 
-#: Seconds between two lines, at least; so long a fit has no line.
+#: Least number of seconds before the first line, and between two.
 _LINE_SECONDS = 5.0
 #: Share of the time so far after which the next line comes, so that the log file of a long fit stays short.
 _LINE_SHARE = 0.1
@@ -50,12 +50,11 @@ class Progress:
 
     Parameters
     ----------
-    enabled : show a bar, if the stream is a terminal
-    lines : show lines if the stream is not a terminal but, for example, a log file: one in five seconds, later one
-        whenever a tenth more time has passed
+    enabled : show a bar; if the stream is not a terminal but, for example, a log file, lines: one in five seconds,
+        later one whenever a tenth more time has passed
     """
 
-    def __init__(self, iterations: int, enabled: bool = True, lines: bool = False) -> None:
+    def __init__(self, iterations: int, enabled: bool = True) -> None:
         console = Console(stderr=True)
         # The bars of parallel jobs would overwrite each other.
         alone = multiprocessing.current_process().name == "MainProcess"
@@ -65,7 +64,7 @@ class Progress:
             console=console, disable=not (enabled and alone and console.is_terminal), transient=True,
         )  # fmt: skip
         self._task = self._progress.add_task("starting", total=iterations, metrics="")
-        self._console, self._lines = console, lines and alone and not console.is_terminal
+        self._console, self._lines = console, enabled and alone and not console.is_terminal
         self._begun = self._last_line = time.monotonic()
         self._start: TaskID | None = None  # a bar of its own, while the steps of a start are counted
         self._start_begun = self._begun

@@ -20,21 +20,17 @@ from semicrowd.fitting.result import Assignment, Result
 from semicrowd.metrics.clustering import with_kept_numbers
 from semicrowd.models.pair_quality import reported_quality
 from semicrowd.random import stream
-from semicrowd.settings.fields import each, setting, whole
+from semicrowd.settings.fields import each, number_of_jobs, setting, whole
 from semicrowd.settings.parameters import Parameters
 from semicrowd.starts.portfolio import Portfolio
 from semicrowd.starts.preparing import Prepared, prepared
-from semicrowd.starts.recent import ProgressCallback
+from semicrowd.starts.recent import RECENT, ProgressCallback
 from semicrowd.starts.unsupervised import clusters_of_preparations
 
 #: Number of nearest training items whose probabilities are averaged for a new item.
 _NEIGHBOURS = 5
 #: Number of new items whose neighbours are searched at once.
 _PIECE = 4096
-
-
-def _jobs(value: Any) -> str | None:
-    return None if whole(1)(value) is None or whole(-1, -1)(value) is None else "a whole number >= 1, or −1"
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -49,11 +45,7 @@ class CoTrainingParameters(Parameters):
         None, "(height, width) or (colours, height, width) if the rows of X are images; on the command line null "
         "means the shape of the data set", each(whole(1), "[28, 28]", least=2), optional=True,
     )  # fmt: skip
-    n_jobs: int | None = setting(
-        None, "number of processes in which candidates are fitted again without parts of the answers, which takes most "
-        "of the time if they are in doubt; −1: one for each core; null: one. The result does not depend on it",
-        _jobs, optional=True,
-    )  # fmt: skip
+    n_jobs: int | None = None
 
 
 class CoTraining(CoTrainingParameters, ContinuedClusterer):
@@ -64,6 +56,12 @@ class CoTraining(CoTrainingParameters, ContinuedClusterer):
     (:mod:`semicrowd.starts.portfolio`). Without answers the features alone are clustered
     (:mod:`semicrowd.starts.unsupervised`). There is no generative model; the result can be used to initialise SCDC and
     BayesSCDC.
+
+    Parameters
+    ----------
+    n_jobs : int or None, default=None
+        processes in which candidates are fitted again without parts of the answers, which takes most of the time if
+        they are in doubt; None: one; -1: one for each core. The result does not depend on it
 
     Attributes
     ----------
@@ -125,7 +123,10 @@ class CoTraining(CoTrainingParameters, ContinuedClusterer):
                 f"image_shape={list(self.image_shape)}: {math.prod(self.image_shape)} pixels; expected "
                 f"{features.shape[1]}, the columns of X"
             )
-        return iterate(_Fit(self, features, answers), monitor)
+        if self.n_jobs is not None and (wrong := number_of_jobs(self.n_jobs)):
+            raise UserError(f"n_jobs={self.n_jobs}: expected {wrong}")
+        with RECENT.in_processes(self.n_jobs):
+            return iterate(_Fit(self, features, answers), monitor)
 
     def _keep(
         self,
@@ -176,7 +177,7 @@ class _Fit(Method):
         model = self.model
         best = Portfolio(
             self.features, answers, model.seed_, self.progress, model.max_clusters, image_shape=model.image_shape,
-            previous=model._previous, weights=model._weights, n_jobs=model.n_jobs,
+            previous=model._previous, weights=model._weights,
         ).cotrained()  # fmt: skip
         shapes = (dirichlet.to_standard(eta).numpy() for eta in best.annotators)
         known = torch.from_numpy(best.probabilities[answers.annotated])[None]

@@ -28,6 +28,7 @@ from semicrowd.settings.methods import METHODS
 from semicrowd.settings.parameters import Parameters, Recipe
 from semicrowd.settings.rule import PAPER_DATA, Facts, recipe
 from semicrowd.settings.training import TrainerSettings
+from semicrowd.starts.recent import RECENT
 
 _BY_RULE = "None: set by the rules in docs/DEFAULTS.md"
 #: Parameter → the setting whose value it is, unless it is None.
@@ -111,7 +112,7 @@ class _Generative(GenerativeParameters, ContinuedClusterer):
         items = prepared(self.preparation_, features)
         trainer = self.trainer or TrainerSettings()
         plan = replace(self.recipe_, model=annotator_model(self.recipe_.model, answers))
-        with threads_of_a_fit(trainer.threads):
+        with threads_of_a_fit(trainer.threads), RECENT.in_processes(trainer.jobs):
             check_features(plan, items)
             check_trainer(trainer)
             model = model_class(self.name)(

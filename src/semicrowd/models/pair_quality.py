@@ -78,31 +78,38 @@ def shared_item_effect(
     """Design effect of each annotator's answers about pairs that share an item, at least 1; of both rates.
 
     The variance of a sum over pairs is estimated by products of the residuals of any two answers that share an item
-    (Fafchamps & Gubert 2007; Aronow, Samii & Assenova 2015). It is 1 + ρ c times that of independent answers, where
-    c is the number of other answers that an answer shares an item with, and ρ their correlation. Residuals of one
-    annotator sum to 0, so the products of n independent answers have the mean −Σ e² / (n (n − 1)), from which those of
-    answers that share an item are counted. One annotator's answers determine ρ poorly; therefore the mean of all
-    annotators' products is added to the annotator's own.
+    (Fafchamps & Gubert 2007; Aronow, Samii & Assenova 2015), or both. It is 1 + ρ c times that of independent answers,
+    where c is the number of other answers that an answer shares an item with, and ρ their correlation. Residuals of
+    one annotator sum to 0, so the products of n independent answers have the mean −Σ e² / (n (n − 1)); products are
+    compared with this mean, not with 0. One annotator's answers determine ρ poorly; therefore the mean of the products
+    of all annotators who have answers that share an item is added to the annotator's own.
     """
-    end = np.concatenate([answers.i, answers.j])
-    seen, place = np.unique(np.tile(answers.worker, 2) * answers.num_nodes + end, return_inverse=True)
-    worker, who = answers.worker.numpy(), seen // answers.num_nodes
+    worker, people = answers.worker.numpy(), num_annotators
+    ends = np.sort(np.stack([answers.i, answers.j]), 0)
+    seen, place = np.unique(worker * answers.num_nodes + ends, return_inverse=True)
+    one, other = place.reshape(2, -1)
+    asked, question = np.unique(one * len(seen) + other, return_inverse=True)
+    who, who_was_asked = seen // answers.num_nodes, seen[asked // len(seen)] // answers.num_nodes
 
     def squares(each: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Sums of squares, and of the products of answers that share an item, a product of two answers twice."""
-        own = np.bincount(worker, each**2, num_annotators)
-        return own, np.bincount(who, np.bincount(place, np.tile(each, 2)) ** 2, num_annotators) - 2 * own
+        """Sums of squares, and of the products of two answers p, q that share an item; (p, q) and (q, p) count."""
+        own = np.bincount(worker, each**2, people)
+        by_item = np.bincount(who, np.bincount(place.ravel(), np.tile(each, 2)) ** 2, people)
+        by_pair = np.bincount(who_was_asked, np.bincount(question, each) ** 2, people)  # they share both items
+        return own, by_item - by_pair - own
 
     effects, label = [], answers.label.numpy()
     for relation, right in ((same.numpy(), label), (1 - same.numpy(), 1 - label)):
-        number = np.bincount(worker, relation, num_annotators).clip(min=_TINY)
-        rate = np.bincount(worker, relation * right, num_annotators) / number
+        number = np.bincount(worker, relation, people).clip(min=_TINY)
+        rate = np.bincount(worker, relation * right, people) / number
         (weight, shared), (variance, products) = squares(relation), squares(relation * (right - rate[worker]))
         chance = (shared / (number**2 - weight).clip(min=_TINY)).clip(max=1)  # that two answers share an item
         others = shared / weight.clip(min=_TINY)
         excess, most = products + chance * variance, (1 - chance) * variance * others
-        correlation = (excess + excess.mean()) / (most + most.mean()).clip(min=_TINY)
-        effects.append((1 + others * correlation).clip(min=1))
+        several = most > _TINY
+        number_of_them = max(several.sum(), 1)
+        pooled, most_of_them = excess[several].sum() / number_of_them, most[several].sum() / number_of_them
+        effects.append((1 + others * (excess + pooled) / (most + most_of_them).clip(min=_TINY)).clip(min=1))
     return np.array(effects)
 
 

@@ -29,6 +29,8 @@ def make_estimator(settings: Resolved, data: Dataset) -> CrowdClusterer:
     name, seed = settings.choices["model"], settings.values["seed"]
     if not isinstance(settings.fit, Recipe):
         made: CrowdClusterer = clone(settings.fit.model).set_params(random_state=seed)
+        if hasattr(made, "n_jobs"):
+            made.set_params(n_jobs=settings.values["trainer.jobs"])
         return made.set_params(image_shape=data.image_shape) if getattr(made, "image_shape", 0) is None else made
     # Imported here: other methods do not need Lightning.
     from semicrowd.fitting.training import check_trainer

@@ -33,7 +33,7 @@ def execute(given: Given, run_dir: Path) -> Metrics:
         For input that the user can correct.
     KeyboardInterrupt
         After Ctrl-C, kill or a closed terminal. If the run had started, the status in status.json is ``interrupted``,
-        and ``resume=true`` continues from the last checkpoint, if there is one.
+        and ``resume=true`` continues from what it has kept.
     """
     check_given(given)
     check_processes(given)
@@ -116,13 +116,11 @@ def execute(given: Given, run_dir: Path) -> Metrics:
                 write_words(data.visual_words, run_dir)
             if answers is not None:
                 csv_file.write(answers, run_dir / "annotations.csv")
-            with (
-                RECENT.kept_in(directory.parts),
-                start_run(settings.content, run_dir, origin, settings.given) as tracker,
-            ):
-                metrics = Session(settings, run_dir, data, answers, estimator, tracker, named).run(resume)
-            write_json(run_dir / "metrics.json", metrics)
-            directory.set_status("finished")
+            with RECENT.kept_in(directory.parts):
+                with start_run(settings.content, run_dir, origin, settings.given) as tracker:
+                    metrics = Session(settings, run_dir, data, answers, estimator, tracker, named).run(resume)
+                write_json(run_dir / "metrics.json", metrics)
+                directory.set_status("finished")
         except BaseException as error:
             stopped = isinstance(error, KeyboardInterrupt)
             directory.set_status("interrupted" if stopped else "failed", None if stopped else _one_line(error))

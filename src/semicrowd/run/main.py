@@ -38,7 +38,7 @@ def main(arguments: Sequence[str]) -> int:
             else:
                 _run(command)
     except KeyboardInterrupt:
-        how = "continues the run, from its start if it has no checkpoint"
+        how = "continues the run, from what it has kept"
         print(f"interrupted; the same command with resume=true {how}", file=sys.stderr)
         return 130
     except BrokenPipeError:

@@ -71,10 +71,9 @@ class Session:
 
         The caller writes metrics.json.
         """
-        progress = self.settings.values["trainer.progress"]
         monitor = Monitor(
             folder=self.run_dir, log=self.tracker.log_epoch, resume=resume,
-            progress=progress, lines=progress, snapshots=self.settings.values["snapshots"],
+            progress=self.settings.values["trainer.progress"], snapshots=self.settings.values["snapshots"],
         )  # fmt: skip
         trainer = self.settings.group("trainer")
         several = trainer["strategy"] == "ddp"

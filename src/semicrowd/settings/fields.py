@@ -24,6 +24,11 @@ def whole(low: int, high: int = LARGEST) -> Rule:
     return lambda value: None if _is_whole(value) and low <= value <= high else expected
 
 
+def number_of_jobs(value: Any) -> str | None:
+    """A number of processes, or −1 for one on each core."""
+    return None if _is_whole(value) and (value == -1 or 1 <= value <= 1024) else "a whole number from 1 to 1024, or -1"
+
+
 def number(low: float = -math.inf, high: float = math.inf, *, above: float | None = None) -> Rule:
     """A finite number from ``low`` to ``high``, or above ``above``."""
     lower = f" above {above:g}" if above is not None else "" if low == -math.inf else f" >= {low:g}"

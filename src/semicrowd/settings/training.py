@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from semicrowd.settings.fields import Settings, choice, each, flag, number, setting, text, whole
+from semicrowd.settings.fields import Settings, choice, each, flag, number, number_of_jobs, setting, text, whole
 
 
 @dataclass(frozen=True)
@@ -101,6 +101,10 @@ class TrainerSettings(Settings):
     memory: float = setting(
         2.0, "GiB of activations that each network may store for a step; larger steps are evaluated in parts, and a "
         "second time for the gradient", number(above=0)
+    )
+    jobs: int = setting(
+        1, "processes in which co-training fits candidates again without parts of the answers, which takes most of the "
+        "time if they are in doubt; -1: one for each core. The result does not depend on it", number_of_jobs
     )
     progress: bool = setting(True, "show a progress bar, or lines if the output is not a terminal", flag())
 

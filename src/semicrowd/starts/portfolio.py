@@ -86,7 +86,6 @@ class Portfolio(InitialClusters):
     image_shape : (height, width) or (colours, height, width) where a row of the features is an image
     previous : clusters of an earlier fit, −1 of items that it did not have: one more initial clustering
     weights : of the items in k-means and in the classifiers; None: all are 1
-    n_jobs : number of processes in which candidates are fitted again; the result does not depend on it
     """
 
     def __init__(
@@ -100,9 +99,8 @@ class Portfolio(InitialClusters):
         image_shape: Sequence[int] | None = None,
         previous: Int[np.ndarray, "N"] | None = None,
         weights: Float[np.ndarray, "N"] | None = None,
-        n_jobs: int | None = None,
     ) -> None:
-        self.all_answers, self.progress, self.n_jobs = answers, progress, n_jobs
+        self.all_answers, self.progress = answers, progress
         others = stream(seed, "portfolio/sample", restart).permutation(answers.num_items)[:_MAX_SAMPLE]
         # Items that candidates are fitted to: the annotated ones and a sample of the others.
         rows = np.union1d(others, answers.annotated)
@@ -266,7 +264,7 @@ class Portfolio(InitialClusters):
                 partial(self._scores_of_refit, name, without_answers, fold != one, scores[fold == one])
             for one in folds
         }  # fmt: skip
-        found = RECENT.arrays(refits, self.n_jobs)
+        found = RECENT.arrays(refits)
         for number, one in enumerate(folds, 1):
             said = f"start: {name}, fitted again without fold {number} of {len(folds)} of the answers"
             self._course.step("refit" if without_answers is None else "features again", said)

@@ -5,7 +5,7 @@ import os
 import pickle
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from threading import Lock, local
 from time import perf_counter
@@ -82,28 +82,40 @@ class RecentResults:
 
     @contextmanager
     def kept_in(self, folder: Path) -> Iterator[None]:
-        """Within the block, :meth:`array` keeps its results in this folder, which is removed if there is no error."""
-        self._of_thread.folder = folder
+        """Within the block, :meth:`arrays` keeps its results in this folder, which is removed if there is no error."""
+        with self._set("folder", folder):
+            yield
+        shutil.rmtree(folder, ignore_errors=True)
+
+    def in_processes(self, number: int | None) -> AbstractContextManager[None]:
+        """Within the block, :meth:`arrays` uses so many processes; None: as many as outside of it; −1: the cores."""
+        return nullcontext() if number is None else self._set("processes", number)
+
+    @contextmanager
+    def _set(self, name: str, value: Any) -> Iterator[None]:
+        before = getattr(self._of_thread, name, None)
+        setattr(self._of_thread, name, value)
         try:
             yield
         finally:
-            del self._of_thread.folder
-        shutil.rmtree(folder, ignore_errors=True)
+            setattr(self._of_thread, name, before)
 
-    def arrays(
-        self, computed: Mapping[str, Callable[[], np.ndarray]], n_jobs: int | None = None
-    ) -> Iterator[np.ndarray]:
+    def arrays(self, computed: Mapping[str, Callable[[], np.ndarray]]) -> Iterator[np.ndarray]:
         """What each function returns; within :meth:`kept_in`, what an interrupted fit has kept under the same key.
 
         Parameters
         ----------
         computed : key → function; a key is a :meth:`digest` of all that the result depends on
-        n_jobs : number of processes, as in scikit-learn; each uses one thread
         """
         folder: Path | None = getattr(self._of_thread, "folder", None)
         kept = {} if folder is None else {key: one for key in computed if (one := _read(folder / f"{key}.npz"))}
-        in_parallel, fit = Parallel(n_jobs, return_as="generator", max_nbytes=None, pre_dispatch="n_jobs"), os.getpid()
-        found = in_parallel(delayed(_in_one_thread)(one, fit) for key, one in computed.items() if key not in kept)
+        # Not a backend that the user has chosen for something else: threads of one process would share their settings.
+        in_parallel = Parallel(
+            getattr(self._of_thread, "processes", None) or 1, backend="loky", return_as="generator", max_nbytes=None,
+            pre_dispatch="n_jobs",
+        )  # fmt: skip
+        here = os.getpid()
+        found = in_parallel(delayed(_timed)(one, here) for key, one in computed.items() if key not in kept)
         for key in computed:
             if key in kept:
                 self._of_thread.saved = self.saved + float(kept[key]["seconds"])
@@ -132,22 +144,20 @@ def _read(path: Path) -> dict[str, np.ndarray] | None:
     return kept if {"array", "seconds"} <= kept.keys() else None
 
 
-def _in_one_thread(compute: Callable[[], np.ndarray], fit: int) -> tuple[np.ndarray, float]:
+def _timed(compute: Callable[[], np.ndarray], parent: int) -> tuple[np.ndarray, float]:
     """What ``compute`` returns, and its seconds.
 
-    A process other than ``fit`` has one thread, too, so that it has the same result, and ends with ``fit``.
+    A process other than ``parent`` (process id) uses one thread, since others are beside it, and ends with ``parent``.
     """
+    begin = perf_counter()
+    if os.getpid() == parent:
+        return compute(), perf_counter() - begin
     import torch
 
-    if os.getpid() != fit:
-        end_with(fit)
-    begin, threads = perf_counter(), torch.get_num_threads()
+    end_with(parent)
     torch.set_num_threads(1)
-    try:
-        with threadpool_limits(1):
-            return compute(), perf_counter() - begin
-    finally:
-        torch.set_num_threads(threads)
+    with threadpool_limits(1):
+        return compute(), perf_counter() - begin
 
 
 #: Of this process. SCDC, BayesSCDC and co-training itself need the same for the same data, answers and seed.
