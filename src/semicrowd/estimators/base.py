@@ -27,7 +27,6 @@ from semicrowd.estimators.inputs import (
     items_to_predict,
     labels_alone,
 )
-from semicrowd.evaluation.trust import reliability_warnings
 from semicrowd.fitting.iterate import Method, iterate
 from semicrowd.fitting.monitor import Monitor
 from semicrowd.fitting.result import Assignment, Result
@@ -158,6 +157,9 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
 
     def _warn(self, features: np.ndarray, answers: PairAnnotations | None) -> None:
         """Warn whoever has called ``fit`` of a method that inherits it (stack level 4) if the result is unreliable."""
+        # Imported here: it needs torch, and simple methods do not.
+        from semicrowd.evaluation.trust import reliability_warnings
+
         data = None
         if self.columns_ is not None:  # advice names columns
             data = Dataset("X", features.astype(np.float32), columns=self.columns_)
