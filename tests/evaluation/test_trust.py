@@ -160,7 +160,9 @@ def test_a_candidate_that_was_refused_is_not_recommended() -> None:
     behind = replace(refused, table=refused.table.assign(behind=[0.1, 0.0], standard_error=[0.04, 0.0]))
     assert "explains the answers better, but did not predict answers" in next(trust._close(behind))
     shown = replace(near, table=near.table.assign(unseen=[-0.56, -0.55]))
-    assert list(trust._close(shown)) == []
+    assert "explains the answers as well: 2 clusters" in next(trust._close(shown))
+    chance = replace(shown, table=shown.table.assign(behind=[0.1, 0.0], standard_error=[0.04, 0.0]))
+    assert list(trust._close(chance)) == []
 
 
 KEPT = ("kept", 4, -0.50, 0.0, 0.0, 1.0)

@@ -55,13 +55,13 @@ def _columns(data: Dataset) -> Iterator[str]:
             yield f"column {name} counts the rows: an id is data.id={name}; one that says nothing {_ignore([name])}"
             counted.add(name)
     if like_ids := [name for name in data.columns.like_ids if name not in counted]:
+        names = f"data.id={quoted(like_ids[0])} names the items by them, " if data.ids is None else ""
         yield (f"{_listed(like_ids)}: a different whole number in every row, and a feature; if these are ids, not "
-               f"amounts, data.id={quoted(like_ids[0])} names the items by them, {_ignore(like_ids)} leaves "
-               "them out")
+               f"amounts, {names}{_ignore(like_ids)} leaves them out")
 
 
 def _copies(data: Dataset) -> Iterator[str]:
-    if data.features.size > _MOST_CELLS:
+    if data.features.size > _MOST_CELLS or data.visual_words is not None:  # other pictures may have the same words
         return
     copies = pd.DataFrame(data.features).duplicated().to_numpy()
     if copies.any():

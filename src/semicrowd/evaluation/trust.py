@@ -152,7 +152,7 @@ def _close(verdict: Verdict, dominant_columns_of: Callable[[], list[str]] = list
     """
     rows = verdict.table.set_index("candidate")
     own = rows.loc[verdict.winner]
-    if own["unseen"] < rows["unseen"].max():
+    if own["behind"] > own["standard_error"] and own["unseen"] < rows["unseen"].max():
         return
     number, others = int(own["clusters"]), rows.drop(index=verdict.winner)
     differ = (others["agreement"] < _ALIKE) | ((others["clusters"] != number) & (others["agreement"] < _SAME))

@@ -68,9 +68,11 @@ def _selected(verdict: Verdict) -> str:
     """Which candidate was selected, and by which rule."""
     rows = verdict.table.set_index("candidate")
     own, among = rows.loc[verdict.winner], f"“{verdict.winner}” was selected among {len(rows)} candidates"
-    if own["behind"] <= own["standard_error"]:
+    again = bool(rows["unseen"].notna().any())
+    if own["behind"] <= own["standard_error"] and not (again and verdict.winner == FEATURES_ALONE):
+        confirmed = " Fitted again without the answers that it has to predict, it was still better." if again else ""
         return (f"Start: {among}. Of those that predict held-out answers about equally well (within one standard error "
-                "of the best), the one with the fewest clusters is selected.")
+                f"of the best), the one with the fewest clusters is selected.{confirmed}")
     failed = "fitted again without the answers that it has to predict, the best one was no longer better"
     if verdict.winner != FEATURES_ALONE:
         return f"Start: {among}. Others come first in the table, but {failed} than the features alone; this one was."

@@ -167,10 +167,11 @@ def check(content: dict[str, Any], given: Collection[str] = ()) -> int:
     if answers is not None:
         share = len(answers.annotated) / data.num_items
         tasks = f" in {answers.num_tasks:,} tasks" if answers.num_tasks else ""
+        rest = data.num_items - len(answers.annotated)
+        others = "the other item is" if rest == 1 else f"the other {rest:,} items are"
         people_of = "1 person" if answers.num_annotators == 1 else f"{answers.num_annotators} people"
         print(f"answers: {answers.num_pairs:,} about pairs{tasks}, {answers.label.mean():.0%} 'same', by {people_of} "
-              f"about {len(answers.annotated):,} items ({share:.0%}); the other "
-              f"{data.num_items - len(answers.annotated):,} items are clustered by their features alone")
+              f"about {len(answers.annotated):,} items ({share:.0%}); {others} clustered by their features alone")
         print(table_of_people(people(answers)))
     for line in (*data.notes, *(() if answers is None else answers.notes)):
         print(f"note: {line}")

@@ -104,7 +104,7 @@ def execute(given: Given, run_dir: Path) -> Metrics:
                     was = "cut off" if replaced == "running" else replaced
                     _note(f"{run_dir}: {was} before there was a checkpoint to go on from; begins again" if before else
                           f"{run_dir}: replaces the run that was there ({was}); another hydra.run.dir would have kept "
-                          "it")
+                          f"it{', and resume=true continued it' if directory.can_resume else ''}")
                 directory.clear()
             write_config(run_dir, settings.content, content)
             write_json(run_dir / PROVENANCE, origin)
