@@ -35,11 +35,11 @@ def whole(cls: type) -> str:
     found = sections(cls)
     what = found.pop("")
     found.pop("Attributes", None)
-    own = filter(None, [found.pop("Parameters", "")])  # those that are no settings
+    own = found.pop("Parameters", "")  # those that are no settings
     attributes = [vars(one).get("_attributes") for one in cls.__mro__]
     parameters = [_parameter(one) for one in described(cls)]
-    parameters += [*own, _SEED, _VERBOSE]
-    parts = {"Parameters": "\n".join(parameters), "Attributes": "\n".join(filter(None, attributes))}
+    parameters += [own, _SEED, _VERBOSE]
+    parts = {"Parameters": "\n".join(filter(None, parameters)), "Attributes": "\n".join(filter(None, attributes))}
     texts = (f"{name}\n{'-' * len(name)}\n{text}" for name, text in (parts | found).items())
     return "\n\n".join([what, *texts]) + "\n"
 

@@ -70,7 +70,8 @@ def _selected(verdict: Verdict) -> str:
     own, among = rows.loc[verdict.winner], f"“{verdict.winner}” was selected among {len(rows)} candidates"
     again = bool(rows["unseen"].notna().any())
     if own["behind"] <= own["standard_error"] and not (again and verdict.winner == FEATURES_ALONE):
-        confirmed = " Fitted again without the answers that it has to predict, it was still better." if again else ""
+        confirmed = (" Fitted again without the answers that it has to predict, it was still better than the features "
+                     "alone.") if again else ""  # fmt: skip
         return (f"Start: {among}. Of those that predict held-out answers about equally well (within one standard error "
                 f"of the best), the one with the fewest clusters is selected.{confirmed}")
     failed = "fitted again without the answers that it has to predict, the best one was no longer better"
