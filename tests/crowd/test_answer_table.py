@@ -97,16 +97,23 @@ def test_ids_that_look_like_rows_win(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ("ant,bee,ann,1\ncat,cow,ann,1\n", "line 3, column j: cow; expected the id of an item, such as ant and bee,"),
-        ("0,1,ann,1\n5,2,ann,1\n", "line 3, column i: 5; expected the id of an item, such as ant and bee, or row"),
-        ("ant,1,ann,1\n", "line 2, column j: 1; expected the id of an item, such as ant and bee, or row"),
-        (",ant,ann,1\n", "line 2, column i: empty; expected the id of an item"),
-        ("Ant,bee,ann,1\n", "line 2, column i: Ant; expected the id of an item"),
-        ("ant,ant,ann,1\n", "line 2, column j: ant; expected another item than i"),
+        ("cow,bull,ann,1\n", ", line 2, column i: cow; expected the id of an item, such as ant and bee,"),
+        ("ant,bee,ann,1\ncow,bull,ann,1\nsow,pig,ann,1\nox,ant,ann,1\n",
+         ": only 2 of its 7 items are there, not bull, cow, ox, pig, sow; is it a file about other items?"),
+        ("0,1,ann,1\n5,2,ann,1\n", ", line 3, column i: 5; expected the id of an item, such as ant and bee, or row"),
+        ("ant,1,ann,1\n", ": no row is about items that are there; such as 1; expected ids of the items"),
+        ("ant,bee,ann,1\n,ant,ann,1\n", ", line 3, column i: empty; expected the id of an item"),
+        ("ant,ant,ann,1\n", ", line 2, column j: ant; expected another item than i"),
     ],
 )
 def test_items_that_are_not_in_the_table(tmp_path: Path, rows: str, message: str) -> None:
-    assert refused(tmp_path, HEADER + rows, IDS).startswith(f", {message}")
+    assert refused(tmp_path, HEADER + rows, IDS).startswith(message)
+
+
+def test_a_few_answers_about_items_that_are_not_in_the_table_are_left_out_and_counted(tmp_path: Path) -> None:
+    answers = read(tmp_path, HEADER + "ant,bee,ann,1\ncat,cow,ann,1\n", IDS)
+    assert pairs(answers) == [(0, 1, "ann", 1)]
+    assert answers.notes[0] == "answers.csv: 1 of 2 rows are about items that are not there, and left out (cow)"
 
 
 def test_whole_numbers_are_row_numbers_whatever_the_files_are_called(tmp_path: Path) -> None:
@@ -264,7 +271,7 @@ def test_ids_that_count_from_1_are_no_row_numbers_where_one_item_is_gone(tmp_pat
     ids = tuple("9" if name == gone else name for name in ONES)
     text = HEADER + "1,2,ann,1\n3,4,ann,0\n4,1,ann,0\n" + ("4,5,ann,0\n" if gone == "5" else "")
     if gone == "5":
-        assert "line 5, column j: 5; expected the id of an item" in refused(tmp_path, text, ids)
+        assert "1 of 4 rows are about items that are not there, and left out (5)" in read(tmp_path, text, ids).notes[0]
     else:
         assert ", line 3, column i: 3; expected the id of an item, such as 1 and 2" in refused(tmp_path, text, ids)
         assert "3 of the 4 different cells are ids; if all are row numbers" in refused(tmp_path, text, ids)

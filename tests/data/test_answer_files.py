@@ -165,9 +165,9 @@ def test_pictures_in_a_folder_are_known_by_their_paths_where_the_first_lies_besi
     assert [(i, j) for _, i, j, _ in rows(answers)] == [(0, 1), (2, 0)]
 
 
-def test_rows_about_items_that_are_not_there_are_refused_with_the_way_out(tmp_path: Path) -> None:
-    path = written(tmp_path, "i,j,label\na,b,1\na,z,1\ny,x,0\n")
-    said = r"line 3, column j: z; .*skip_unknown=true leaves out .* unknown items, 2 here"
+def test_a_file_about_other_items_is_refused_with_the_way_out(tmp_path: Path) -> None:
+    path = written(tmp_path, "i,j,label\na,b,1\na,z,1\ny,x,0\nv,w,0\n")
+    said = r"only 2 of its 7 items are there, not v, w, x, y, z; .*skip_unknown=true leaves these out"
     with pytest.raises(UserError, match=said) as caught:
         answers_of_files(DATA, FileSettings(path=path))
     assert "\n" not in str(caught.value)

@@ -83,10 +83,10 @@ def test_items_are_found_in_each_file_by_itself(tmp_path: Path) -> None:
 
 
 def test_a_mistake_names_its_file(three: list[Path]) -> None:
-    three[1].write_text("item,worker,group\na,eve,1\nz,eve,2\n")
-    with pytest.raises(UserError, match=r"groups.csv, line 3, column item: z; expected the id of an item"):
+    three[1].write_text("item,worker,group\ny,eve,1\nz,eve,2\n")
+    with pytest.raises(UserError, match=r"groups.csv, line 2, column item: y; expected the id of an item"):
         answers_of_files(DATA, FileSettings(path=three))
-    with pytest.raises(UserError, match=r"groups.csv, row 1, column item: z; expected the id of an item"):
+    with pytest.raises(UserError, match=r"groups.csv, row 0, column item: y; expected the id of an item"):
         checked_answers(semicrowd.read_answers(three), 5, DATA.ids)
     three[0].write_text("i,j,label\na,b,perhaps\n")
     with pytest.raises(UserError, match=r"pairs.csv, line 2, column label: perhaps; expected"):

@@ -67,7 +67,7 @@ def test_data_frames_and_files(tmp_path: Path) -> None:
 
 
 def test_answers_call_rows_as_the_index_of_a_data_frame_does() -> None:
-    assert names_of_rows(np.zeros((2, 1))) is names_of_rows(pd.DataFrame({"x": [1, 2]})) is None
+    assert names_of_rows(np.zeros((2, 1))) is None
     ids = names_of_rows(pd.DataFrame({"x": range(4)}, index=[3, 2, 1, 0]))
     _is(checked_answers([(3, 2, 7, "same"), (2, 1, 7, "different"), (3, 0, 12, "same")], 4, ids))
     frame = pd.DataFrame({"x": range(4)}, index=["a", "b", "c", "d"])
@@ -78,13 +78,27 @@ def test_answers_call_rows_as_the_index_of_a_data_frame_does() -> None:
 
 def test_rows_that_are_left_of_a_data_frame_keep_their_names() -> None:
     """A fold of a cross-validation: more of the answered items are in its first rows by number than by name."""
-    frame = pd.DataFrame({"x": range(10)}).iloc[5:]
+    whole = pd.DataFrame({"x": range(10)})
     answers = [(0, 1, "ann", 1), (2, 3, "ann", 1), (4, 5, "ann", 0), (5, 6, "ann", 1)]
-    with pytest.warns(UserWarning, match="3 of 4 rows"):
-        found = checked_answers(answers, 5, index=names_of_rows(frame), skip_unknown=True)
-    _is(found, i=[0], j=[1], worker=[0], label=[1])
-    _is(checked_answers(answers[:2], 5, index=names_of_rows(frame), skip_unknown=True),
+    for rows, left_out, i in ((whole.iloc[4:], "2 of 4 rows", [0, 1]), (whole.iloc[:4], "2 of 4 rows", [0, 2])):
+        with pytest.warns(UserWarning, match=left_out):
+            found = checked_answers(answers, len(rows), index=names_of_rows(rows))
+        assert found is not None
+        assert found.i.tolist() == i
+    with pytest.raises(UserError, match="pairs: only 2 of its 7 items are there, not 0, 1, 2, 3, 4; is it a file"):
+        checked_answers(answers, 5, index=names_of_rows(whole.iloc[5:]))
+    _is(checked_answers(answers[:2], 5, index=names_of_rows(whole.iloc[5:])),
         i=[0, 2], j=[1, 3], worker=[0, 0], label=[1, 1])  # fmt: skip  # no name of these rows: numbers
+
+
+def test_answers_cannot_call_rows_by_an_index_with_duplicates() -> None:
+    frame = pd.DataFrame({"x": [0.0, 0.1, 9.0, 9.1]}, index=["a", "b", "b", "c"])
+    with pytest.raises(UserError, match=r"X: its index has b more than once, .*; X.reset_index\(drop=True\) numbers"):
+        ConstrainedKMeans(2).fit(frame, pairs=[("a", "c", 0)])
+    assert len(KMeansOnly(2).fit(frame).labels_) == 4
+    by_id = frame.assign(id=list("stuv"))
+    with pytest.warns(UserWarning, match="column id is taken"):
+        assert len(set(ConstrainedKMeans(2).fit(by_id, pairs=[("s", "v", 0)]).labels_)) == 2
 
 
 def test_a_column_of_ids_names_the_rows_of_a_shuffled_data_frame() -> None:
@@ -93,10 +107,9 @@ def test_a_column_of_ids_names_the_rows_of_a_shuffled_data_frame() -> None:
     answers = [("001", "002", "ann", 1), ("3", "4", "ann", 0)]
     with pytest.warns(UserWarning, match="column id is taken"):
         model = ConstrainedKMeans(2).fit(shuffled, pairs=answers)
-    kept = checked_answers(answers, 6, tuple(shuffled["id"]), index=names_of_rows(shuffled), skip_unknown=True)
+    kept = checked_answers(answers, 6, tuple(shuffled["id"]), index=names_of_rows(shuffled))
     _is(kept, i=[1, 5], j=[3, 2], worker=[0, 0], label=[1, 0])
-    by_number = checked_answers([(0, 1, "ann", 1), (2, 3, "ann", 0)], 6, tuple("uvwxyz"),
-                                index=names_of_rows(shuffled), skip_unknown=True)  # fmt: skip
+    by_number = checked_answers([(0, 1, "ann", 1), (2, 3, "ann", 0)], 6, tuple("uvwxyz"), index=names_of_rows(shuffled))
     _is(by_number, i=[1, 5], j=[3, 2], worker=[0, 0], label=[1, 0])
     assert model.labels_[1] == model.labels_[3] != model.labels_[2]
 
@@ -331,5 +344,5 @@ def test_a_column_of_ids_comes_before_an_index_with_gaps() -> None:
     found = checked_answers([(2, 3, 1), (4, 9, 0)], 9, ids=ids, index=index)
     assert found is not None
     assert (found.i.tolist(), found.j.tolist()) == ([0, 2], [1, 7])
-    with pytest.raises(UserError, match="row 0, column i: 1; expected the id of an item"):
+    with pytest.warns(UserWarning, match=r"1 of 2 rows are about items that are not there, and left out \(1\)"):
         checked_answers([(1, 3, 1), (4, 9, 0)], 9, ids=ids, index=index)

@@ -21,6 +21,8 @@ from semicrowd.files import check_is_file
 
 #: The usual column names and words.
 _USUAL = Wording()
+#: Share of the items named in the answers that must be in the data: of a wrong file few are, or none.
+_LEAST_KNOWN = 1 / 3
 
 
 @dataclass(frozen=True)
@@ -195,35 +197,53 @@ class AnswerTable:
         return np.array(answers, np.int64)
 
     def about(
-        self, num_items: int, ids: Sequence[str] | None, *, by_index: bool = False
+        self, num_items: int, ids: Sequence[str] | None, *, by_index: bool = False, skip_unknown: bool = False
     ) -> tuple["AnswerTable", str]:
-        """Keep only rows about items of the data set.
+        """Leave out rows about items that the data set does not have.
 
         Cells are ids if all of them are; otherwise row numbers if all of them are and few are ids (:meth:`_few_ids`),
-        and else ids again.
+        and else ids again. Row numbers that no item has are left for :meth:`items` to refuse: if items are gone, the
+        other row numbers are those of other items, too. So are empty cells, and cells that may be row numbers or ids.
 
         Parameters
         ----------
         num_items : N, number of items of the data set
         ids : the ids of these items; None if they have none
-        by_index : ids are the index of a data frame, some rows of which are gone: cells are ids if any of them is
+        by_index : ids are the index of a data frame, some rows of which may be gone: cells are ids if any of them is
+        skip_unknown : leave out rows however many they are, and those with unknown row numbers, too
 
         Returns
         -------
         table : the rows whose items are all in the data set
         unknown : the first few items of the other rows, as text for a message; empty if there are none
+
+        Raises
+        ------
+        UserError
+            If most items of the answers are not in the data set, unless ``skip_unknown``; if no row is left.
         """
         names, cells = self.item_cells()
         known = cells & self._by_id(ids).keys()
         rows = {cell for cell in cells if WHOLE_NUMBER.fullmatch(cell) and 0 <= int(cell) < num_items}
-        if not known or (known != cells and rows == cells and not by_index and self._few_ids(cells, known)):
-            known = rows
-        unknown = sorted(cells - known)
+        by_row = not known or (known != cells and rows == cells and not by_index and self._few_ids(cells, known))
+        if not skip_unknown and (by_row or "" in cells or (rows == cells and not by_index)):
+            return self, ""
+        known = rows if by_row else known
+        if known == cells:
+            return self, ""
+        unknown = listed([shown(name) for name in sorted(cells - known)])
+        if not skip_unknown and len(known) < _LEAST_KNOWN * len(cells):
+            raise UserError(f"{self.path}: only {len(known):,} of its {len(cells):,} items are there, not {unknown}; "
+                            "is it a file about other items? annotations.skip_unknown=true leaves these out, in Python "
+                            "give the other answers alone")
         kept = [row for row in range(len(self.lines)) if all(self.columns[name][row] in known for name in names)]
-        return self._rows(kept), listed([shown(name) for name in unknown])
+        if not kept:
+            raise UserError(f"{self.path}: no row is about items that are there; such as {unknown}; expected ids of "
+                            "the items, from a column (data.id) or the index of a data frame, or row numbers")
+        return self._rows(kept), unknown
 
     def items(self, num_items: int, ids: Sequence[str] | None) -> tuple[list[np.ndarray], tuple[str, ...]]:
-        """Find the items to which the columns ``i`` and ``j``, or ``item``, refer.
+        """Find the items to which the columns ``i`` and ``j``, or ``item``, refer, after :meth:`about`.
 
         If ``ids`` are given and every cell is one of them, the cells are ids. Otherwise they are row numbers, unless
         many of them are ids (:meth:`_few_ids`): then the others are an error.
@@ -252,15 +272,7 @@ class AnswerTable:
         no_id = shown(self._first(names, by_id))
         examples = " and ".join(shown(name) for name in ids[:2])
         expected = f"the id of an item, such as {examples}, or row numbers for all items, from 0 to {num_items - 1}"
-        unknown = cells - by_id.keys() - row_numbers.keys()
-        if unknown:
-            rows = sum(any(self.columns[name][row] in unknown for name in names) for row in range(len(self.lines)))
-            expected += f"; annotations.skip_unknown=true leaves out rows about unknown items, {rows:,} here"
-        # Report first a cell that is neither an id nor a row number. If all cells are one or the other, but there are
-        # both ids that are no row numbers and row numbers that are no ids, report the first cell that is no id.
         self._numbered(names, by_id | row_numbers, expected)
-        if not cells <= row_numbers.keys():
-            self._numbered(names, by_id, f"{expected}; other cells are ids")
         if not self._few_ids(cells, named):
             many = f"{len(named)} of the {len(cells)} different cells are ids"
             ignore = "if all are row numbers, leave out the ids: data.ignore=…, in Python drop the column or the index"

@@ -45,8 +45,8 @@ def of_table(
     ids: Sequence[str] | None = None,
     truth: Path | None = None,
     *,
-    skip_unknown: bool = False,
     by_index: bool = False,
+    skip_unknown: bool = False,
     known: bool = False,
 ) -> PairAnnotations:
     """The answers of a table about ``num_items`` items; additional columns are ignored.
@@ -59,6 +59,8 @@ def of_table(
       Without a column task, all rows of a worker are one task.
     - Classes, ``item,label[,worker][,task]``: like groupings; workers may use different names for classes.
 
+    A few answers about unknown items are left out (:meth:`AnswerTable.about`); a note reports how many.
+
     Workers and tasks may have any names. They are numbered in sorted order, by value if all names are whole numbers.
     Without a column worker all answers are assigned to one person, called everybody.
 
@@ -67,8 +69,8 @@ def of_table(
     num_items : N
     ids : [N] ids of the items, if any; the table may refer to items by these ids or by row numbers from 0
     truth : file with the source and the true rates, which need not exist
-    skip_unknown : leave out answers about unknown items; a note reports how many
     by_index : the ids are the index of a data frame (:meth:`AnswerTable.about`)
+    skip_unknown : leave out answers about unknown items even if most items are unknown, or items are row numbers
     known : the answers are known links, unless the table has a column worker
 
     Raises
@@ -80,14 +82,10 @@ def of_table(
     if known and ids is not None and table.header and set(table.header) <= {name.strip() for name in ids}:
         raise UserError(f"{path}, line 1: two ids of items; expected a header i,j before the first pair")
     names, notes = [KNOWN if known else EVERYBODY], table.said_of_skipped()
-    if skip_unknown:
-        there, unknown = table.about(num_items, ids, by_index=by_index)
-        if left_out := len(table.lines) - len(there.lines):
-            notes.append(f"{path.name}: {left_out:,} of {len(table.lines):,} rows {LEFT_OUT} ({unknown})")
-        if not there.lines:
-            raise UserError(f"{path}: no row is about items that are there; such as {unknown}; expected ids of the "
-                            "items, from a column (data.id) or the index of a data frame, or row numbers")
-        table = there
+    there, unknown = table.about(num_items, ids, by_index=by_index, skip_unknown=skip_unknown)
+    if left_out := len(table.lines) - len(there.lines):
+        notes.append(f"{path.name}: {left_out:,} of {len(table.lines):,} rows {LEFT_OUT} ({unknown})")
+    table = there
     worker, task = np.zeros(len(table.lines), np.int64), None
     if "worker" in table.columns:
         worker, names = table.names("worker")

@@ -5,6 +5,8 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from pathlib import PurePosixPath
 
+from semicrowd.errors import UserError, listed
+
 #: The ending of a file's name, such as .jpg or .tiff.
 _ENDING = re.compile(r"\.[A-Za-z][A-Za-z0-9]{2,4}$")
 
@@ -18,6 +20,11 @@ def files_called(cells: Collection[str], ids: Sequence[str]) -> dict[str, int]:
     ----------
     cells : that are not ids
     ids : [N] of the items
+
+    Raises
+    ------
+    UserError
+        If a cell fits several of them.
     """
     if not cells or not all(_ENDING.search(name) for name in ids):
         return {}
@@ -31,7 +38,10 @@ def files_called(cells: Collection[str], ids: Sequence[str]) -> dict[str, int]:
             continue
         stems = {own[-1], _ENDING.sub("", own[-1])}
         fitting = [item for stem in stems for item in of_stem.get(stem, ()) if _fits(own, ids[item])]
-        if len(fitting) == 1:
+        if len(fitting) > 1:
+            raise UserError(f"answers about {cell}, which may be {listed([ids[item] for item in fitting])}; expected "
+                            "the path of one of these files")
+        if fitting:
             called[cell] = fitting[0]
     return called
 

@@ -109,8 +109,8 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
             clusterings; without ``pairs`` there is a warning
         pairs : answers about the rows of X, as PairAnnotations, array, data frame or path of a csv file; see
             :func:`semicrowd.estimators.inputs.checked_answers`. Answers call the items by a column of ids, or by
-            the index of the data frame if it is unique and not 0, 1, 2, …; of both, by the column, unless hardly any
-            answer names one of its ids. Row numbers from 0 are accepted, too
+            the index of the data frame; of both, by the column, unless hardly any answer names one of its ids. Row
+            numbers from 0 are accepted, too
         monitor : takes curves, keeps checkpoints; None: nothing is kept
 
         Raises
@@ -132,7 +132,7 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         if counted is not None and counted > len(features):
             raise UserError(f"n_clusters={counted}: expected at most n_samples={len(features)}, the number of items")
         given = y if pairs is None else pairs
-        answers = checked_answers(given, len(features), items.ids, index=items.by_index, skip_unknown=items.named)
+        answers = checked_answers(given, len(features), items.ids, index=items.by_index)
         if answers is None and self.requires_answers:
             raise UserError(f"pairs: {type(self).__name__} needs answers about the items; expected i,j,worker,label")
         self.seed_ = _seed(self.random_state)

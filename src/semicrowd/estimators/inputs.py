@@ -1,6 +1,7 @@
 """Checks of the items and answers that are passed to an estimator (arrays, data frames, files), and conversions."""
 
 import warnings
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -63,12 +64,7 @@ def checked_features(estimator: BaseEstimator, X: Any, *, fit: bool) -> np.ndarr
 
 
 def checked_answers(
-    pairs: Any,
-    num_items: int,
-    ids: Sequence[str] | None = None,
-    *,
-    index: Sequence[str] | None = None,
-    skip_unknown: bool = False,
+    pairs: Any, num_items: int, ids: Sequence[str] | None = None, *, index: Sequence[str] | None = None
 ) -> PairAnnotations | None:
     """Answers about the items 0 … ``num_items`` − 1.
 
@@ -79,16 +75,16 @@ def checked_answers(
         (:func:`semicrowd.crowd.csv_file.of_table`); the path of a csv, .parquet or .xlsx file, or a list of paths; or
         None
     ids, index : names of the items in a column of ids and in the index of a data frame, by which the answers may call
-        them; of both, the ids in the column, unless hardly any answer names one. Without, they are row numbers
-    skip_unknown : leave out answers about items that are not there, with a warning that says how many. A fit of a
-        cross-validation gets some rows of a data frame, which keep their names
+        them; of both, the ids in the column, unless hardly any answer names one. Answers that name other items are left
+        out, with a warning that says how many: a fit of a cross-validation gets some rows of a data frame, which keep
+        their names. Without ids and index, items are called by row numbers
 
     Raises
     ------
     UserError
         Naming the row, the column and what was expected.
     """
-    answers = _checked(pairs, num_items, ids, index, skip_unknown)
+    answers = _checked(pairs, num_items, ids, index)
     more = pairs.attrs if isinstance(pairs, pd.DataFrame) else {}
     if answers is not None and KNOWN_PAIRS in more:
         frame = pd.DataFrame(more[KNOWN_PAIRS])
@@ -97,7 +93,7 @@ def checked_answers(
             some = frame[frame["label"] == label]
             if len(some):
                 table = AnswerTable.of_frame(some, "known")
-                parts.append(_of_table(table, num_items, ids, index, skip_unknown, known=True))
+                parts.append(_of_table(table, num_items, ids, index, known=True))
         answers = csv_file.joined(parts)
     if answers is not None and HISTORY in more:
         history = read_history(pd.DataFrame(more[HISTORY]), answers.worker_names)
@@ -106,7 +102,7 @@ def checked_answers(
 
 
 def _checked(
-    pairs: Any, num_items: int, ids: Sequence[str] | None, index: Sequence[str] | None, skip_unknown: bool
+    pairs: Any, num_items: int, ids: Sequence[str] | None, index: Sequence[str] | None
 ) -> PairAnnotations | None:
     if pairs is None or isinstance(pairs, PairAnnotations):
         if pairs is not None and pairs.num_items != num_items:
@@ -115,9 +111,9 @@ def _checked(
     if isinstance(pairs, list | tuple) and pairs and all(isinstance(one, str | Path) for one in pairs):
         pairs = read_answers(pairs)
     if isinstance(pairs, str | Path):
-        return _of_table(table_of_file(expanded(pairs), Wording()), num_items, ids, index, skip_unknown)
+        return _of_table(table_of_file(expanded(pairs), Wording()), num_items, ids, index)
     if isinstance(pairs, pd.DataFrame) and (tables := by_file(pairs)):
-        return csv_file.joined([_of_table(one, num_items, ids, index, skip_unknown) for one in tables])
+        return csv_file.joined([_of_table(one, num_items, ids, index) for one in tables])
     if not isinstance(pairs, pd.DataFrame):
         try:
             table = np.asarray(pairs)
@@ -131,8 +127,8 @@ def _checked(
     numeric = {name: pairs.iloc[:, position].dtype.kind in "iuf" for name, position in at.items()}
     # Names may be 7 and "7", or have spaces around them: the table makes text of them all.
     plain = {"i", "j"} <= numeric.keys() and all(numeric.values()) and _without_gaps(pairs, at)
-    if ids is not None or index is not None or skip_unknown or not plain:
-        return _of_table(AnswerTable.of_frame(pairs, "pairs"), num_items, ids, index, skip_unknown)
+    if ids is not None or index is not None or not plain:
+        return _of_table(AnswerTable.of_frame(pairs, "pairs"), num_items, ids, index)
     return _from_frame(pairs.iloc[:, list(at.values())].set_axis(list(at), axis=1), num_items)
 
 
@@ -146,16 +142,17 @@ def _of_table(
     num_items: int,
     ids: Sequence[str] | None,
     index: Sequence[str] | None,
-    skip_unknown: bool,
     *,
     known: bool = False,
 ) -> PairAnnotations:
     # Ids in a column come first: after rows were left out, an index 0, 1, 3, … also has most of the ids 1, 2, 3, …
     by_index = index is not None and (ids is None or 2 * table.number_named(ids) < table.number_named(index))
+    if by_index and (twice := [name for name, number in Counter(index).items() if number > 1]):
+        raise UserError(f"X: its index has {listed(twice)} more than once, so that answers cannot call rows by it; "
+                        "X.reset_index(drop=True) numbers the rows from 0, or give X a column id with a name for each")
     truth = csv_file.truth_path(table.path) if table.unit == "line" else None
-    return _with_warnings(csv_file.of_table(
-        table, num_items, index if by_index else ids, truth, skip_unknown=skip_unknown, by_index=by_index, known=known,
-    ))  # fmt: skip
+    names = index if by_index else ids
+    return _with_warnings(csv_file.of_table(table, num_items, names, truth, by_index=by_index, known=known))
 
 
 def labels_alone(y: Any) -> bool:
@@ -255,14 +252,12 @@ class Items(NamedTuple):
     X : array or data frame of numbers, which scikit-learn checks further
     ids, by_index : names of the rows, by which answers may call them: of a column of ids, and of the index; else None
     columns : how the columns of a data frame were converted; None for other items
-    named : whether rows keep their names if some of them are selected: True for a data frame
     """
 
     X: Any
     ids: tuple[str, ...] | None
     by_index: tuple[str, ...] | None
     columns: Columns | None
-    named: bool = False
 
 
 def items_to_fit(estimator: BaseEstimator, X: Any) -> Items:
@@ -280,7 +275,7 @@ def items_to_fit(estimator: BaseEstimator, X: Any) -> Items:
     """
     X = _dense(X)
     if not _has_names(X):
-        return Items(X, None, names_of_rows(X), None, isinstance(X, pd.DataFrame))
+        return Items(X, None, names_of_rows(X), None)
     frame, ids = X, None
     if (label := column_called(LABEL, frame)) is not None:
         said = f"X: column {label} is left out, it would give away what is to be found"
@@ -306,7 +301,7 @@ def items_to_fit(estimator: BaseEstimator, X: Any) -> Items:
         warnings.warn(said, UserWarning, stacklevel=4)
     if not get_tags(estimator).input_tags.allow_nan:
         columns = columns.with_gaps_filled()
-    return Items(_numbers(frame, columns), ids, names_of_rows(X), columns, True)
+    return Items(_numbers(frame, columns), ids, names_of_rows(X), columns)
 
 
 def items_to_predict(estimator: BaseEstimator, X: Any) -> Any:
@@ -342,11 +337,8 @@ def ids_of_rows(estimator: BaseEstimator, X: Any) -> tuple[str, ...] | None:
 
 
 def names_of_rows(X: Any) -> tuple[str, ...] | None:
-    """The names of rows in the index of a data frame; None if it is 0, 1, 2, … or has a name twice."""
-    index = getattr(X, "index", None)
-    if not isinstance(index, pd.Index) or index.equals(pd.RangeIndex(len(index))) or not index.is_unique:
-        return None
-    return tuple(map(id_text, index))
+    """The names of rows in the index of a data frame, two of which may be the same; None for other items."""
+    return tuple(map(id_text, X.index)) if isinstance(X, pd.DataFrame) else None
 
 
 def _has_names(X: Any) -> bool:

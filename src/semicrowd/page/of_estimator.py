@@ -7,7 +7,6 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
@@ -65,7 +64,7 @@ def write_report(
     if getattr(estimator, "_digest", None) not in (None, digest_of_rows(features)):
         raise UserError("X: not the items of the fit, or in another order; expected the same rows in the same order")
     ids, index = ids_of_rows(estimator, X), names_of_rows(X)
-    answers = checked_answers(pairs, len(features), ids, index=index, skip_unknown=isinstance(X, pd.DataFrame))
+    answers = checked_answers(pairs, len(features), ids, index=index)
     _check_annotators(estimator, answers)
     if labels is not None:
         _check_number("labels", len(labels), estimator)

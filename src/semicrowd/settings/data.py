@@ -197,7 +197,10 @@ class FileSettings(AnswerSettings):
         (), "further words of people who do not know the answer, such as [mixed,9]: their rows are skipped",
         each(either(text(), number()), "[mixed,9]"),
     )
-    skip_unknown: bool = setting(False, "leave out answers about unknown items, and report how many", flag())
+    skip_unknown: bool = setting(
+        False, "leave out answers about unknown items even if most items of a file are unknown, or are row numbers "
+        "that no item has; a few answers about unknown ids are left out anyway", flag(),
+    )
     anonymise: bool = setting(False, ANONYMISE, flag())
 
     @property
