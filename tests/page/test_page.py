@@ -276,6 +276,9 @@ def test_who_answers_at_random_or_the_other_way_round_is_named() -> None:
     assert "too few answers to tell" in page.text
     doubted = page_of(found, data_of(), answers_of(names), warnings=("doubt",)).text
     assert "No advice about people" in doubted
+    assert "halve the share" in page.text
+    assert "halve the share" not in doubted
+    assert "Not known: it would follow from probabilities and rates that are not to be trusted" in doubted
     assert not [said for said in (DROP, REVERSED, UNKNOWN) if said in doubted]
 
 

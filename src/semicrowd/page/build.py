@@ -85,11 +85,8 @@ class Page:
 
     @cached_property
     def need(self) -> advice.Need | None:
-        """How many more answers would help; None where the rates and probabilities behind it mean nothing."""
-        verdict = self.result.found.verdict
-        if verdict is not None and not verdict.informative:
-            return None
-        return advice.need(self.result.found.final, self.result.workers)
+        """How many more answers would help; None where the result behind this number is not to be trusted."""
+        return None if self.warnings else advice.need(self.result.found.final, self.result.workers)
 
     @cached_property
     def pairs(self) -> list[tuple[int, int]]:
