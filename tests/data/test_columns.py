@@ -126,6 +126,10 @@ def test_new_items_are_read_by_the_columns_names(tmp_path: Path) -> None:
     frame[["id"]].assign(shoes=1).to_csv(tmp_path / "new.csv", index=False)
     with pytest.raises(UserError, match=f"none of the {len(columns.columns)} with which the run was trained"):
         load_new_items(tmp_path / "new.csv", columns)
+    frame.assign(member="perhaps").to_csv(tmp_path / "new.csv", index=False)
+    said = r"line 2, column member: perhaps; expected yes or no \(member had no and yes in the training items\)$"
+    with pytest.raises(UserError, match=said):
+        load_new_items(tmp_path / "new.csv", columns)
     frame.replace("west", "mars").to_csv(tmp_path / "new.csv", index=False)
     new = load_new_items(tmp_path / "new.csv", columns)
     assert new.features[3, :3].tolist() == [0, 0, 0]

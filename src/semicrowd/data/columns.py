@@ -59,6 +59,7 @@ class Column:
     gaps : number of missing values; if there are any, and they are filled, a missing indicator is a further feature
     gap_words : words that counted as missing values, such as "unknown" among numbers
     unit : unit that was removed from its cells; None if they have none
+    words : words of a yes/no column, as they are written
     """
 
     name: str
@@ -68,6 +69,15 @@ class Column:
     gaps: int = 0
     gap_words: tuple[str, ...] = ()
     unit: Unit | None = None
+    words: tuple[str, ...] = ()
+
+    @property
+    def expected(self) -> str:
+        """What a cell of it must be, if it is no category, for messages."""
+        if self.kind == YES_NO:
+            words = " and ".join(self.words)  # none in the file of an earlier version
+            return f"yes or no ({self.name} had {words} in the training items)" if words else "yes or no"
+        return f"a number ({self.name} in {self.unit.name})" if self.unit else "a number"
 
     @property
     def plain(self) -> bool:
@@ -147,7 +157,9 @@ class Columns:
                 columns.append(Column(name, kind, values))
                 continue
             column = _of_numbers(name, kind, numbers(frame[name], kind, unit))
-            columns.append(replace(column, gap_words=gap_words(frame[name]), unit=unit))
+            gaps = gap_words(frame[name])
+            words = {id_text(cell) for cell in frame[name]} - {"", *gaps} if kind == YES_NO else ()
+            columns.append(replace(column, gap_words=gaps, unit=unit, words=tuple(sorted(words))))
         if refused:
             reasons = ", ".join(f"{name} ({what})" for name, what in refused.items())
             raise UserError(f"{where}: cannot be converted to features: {reasons}; leave them out with "
@@ -198,8 +210,8 @@ class Columns:
             named = "; ".join([cells[0], *(one.removeprefix(f"{where}, ") for one in cells[1:_NAMED])])
             more = f"; and {len(cells) - _NAMED} columns more" if len(cells) > _NAMED else ""
             way_out = "" if new else f"; correct all such cells, or leave the columns out with {_without(bad, where)}"
-            units = listed([f"{one.name} in {one.unit.name}" for one in self.columns if one.name in bad and one.unit])
-            raise UserError(f"{named}{more}; expected a number{f' ({units})' if units else ''}{way_out}")
+            expected = listed(list(dict.fromkeys(one.expected for one in self.columns if one.name in bad)))
+            raise UserError(f"{named}{more}; expected {expected}{way_out}")
         parts = []
         for column in self.columns:
             cells = frame[column.name]
@@ -282,7 +294,7 @@ class Columns:
 def _read_column(content: dict[str, Any]) -> Column:
     """A column of a run's file; one of an earlier version has no unit and no words for missing values."""
     unit = content.get("unit")
-    words = {name: tuple(content.get(name, ())) for name in ("values", "gap_words")}
+    words = {name: tuple(content.get(name, ())) for name in ("values", "gap_words", "words")}
     return Column(**{**content, **words, "unit": None if unit is None else Unit(**unit)})
 
 
