@@ -42,11 +42,18 @@ def test_new_items(
     points = np.loadtxt(table, delimiter=",", skiprows=1, usecols=(0, 1))
     np.save(tmp_path / "items.npy", points)
     done = predict("run", "items.npy", "--annotations", str(answers), "--output", "with.csv")
-    assert (done.returncode, done.stderr, done.stdout) == (0, "", "")
+    assert (done.returncode, done.stderr, done.stdout) == (0, "note: with.csv: the clusters of 40 items\n", "")
     assert (tmp_path / "with.csv").read_bytes() == (run / "assignments.csv").read_bytes()
 
     # What follows is in this process: importing torch for each command takes its time.
     monkeypatch.chdir(tmp_path)
+
+    # An earlier output is replaced, and said to be; any other file is kept.
+    assert main(["run", "items.npy", "--output", "with.csv"]) == 0
+    assert capsys.readouterr().err == "note: with.csv: the clusters of 40 items, instead of those that were there\n"
+    assert main(["run", str(table), "--output", str(table)]) == 2
+    assert "is there, and no earlier output of this command; expected another --output" in capsys.readouterr().err
+    assert np.array_equal(np.loadtxt(table, delimiter=",", skiprows=1, usecols=(0, 1)), points)
 
     # From the features alone, on standard output, the same twice; only the answered items may differ.
     alone = []

@@ -18,6 +18,8 @@ from semicrowd.settings.data import ImagesSettings
 if TYPE_CHECKING:
     from semicrowd.data import Dataset
 
+#: What an output begins with.
+_HEADER = b"item,cluster,"
 _EPILOG = """\
 examples:
   python src/predict.py runs/FOLDER new_items.csv
@@ -48,7 +50,8 @@ def parser() -> argparse.ArgumentParser:
         help="answers on the new items: i,j,worker,label; workers by the names they have in the run's workers.csv; "
         "once for each file",
     )  # fmt: skip
-    arguments.add_argument("--output", type=Path, metavar="CSV", help="file to write [standard output]")
+    arguments.add_argument("--output", type=Path, metavar="CSV", help="file to write [standard output]; replaces "
+                           "an earlier output, but no other file")  # fmt: skip
     return arguments
 
 
@@ -65,6 +68,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _predict(run: Path, features_file: Path, answer_files: list[Path], output: Path | None) -> None:
     check_finished(run)
+    replaces = output is not None and _is_earlier(output)
 
     # Imported here: importing torch takes seconds.
     from semicrowd.data import load_dataset
@@ -128,6 +132,24 @@ def _predict(run: Path, features_file: Path, answer_files: list[Path], output: P
         print(text, end="")
     else:
         write_text(output, text)
+        earlier = ", instead of those that were there" if replaces else ""
+        print(f"note: {output}: the clusters of {len(features):,} items{earlier}", file=sys.stderr)
+
+
+def _is_earlier(output: Path) -> bool:
+    """Whether the file is there, which is then an earlier output.
+
+    Raises
+    ------
+    UserError
+        If it is another file, such as the items by mistake.
+    """
+    if not output.is_file():
+        return False
+    with output.open("rb") as file:
+        if not file.readline().startswith(_HEADER):
+            raise UserError(f"{output}: is there, and no earlier output of this command; expected another --output")
+    return True
 
 
 def _pictures(run: Path, folder: Path, settings: dict[str, Any]) -> "Dataset":
