@@ -30,7 +30,7 @@ def test_the_index_of_any_answers(answers: PairAnnotations) -> None:
     assert index.items.tolist() == sorted({*answers.i.tolist(), *answers.j.tolist()})
     assert index.items[index.i].tolist() == answers.i.tolist()
     assert index.items[index.j].tolist() == answers.j.tolist()
-    members = [index.items[index.component == c].tolist() for c in range(index.num_components)]
+    members = [index.items[index.component == c].tolist() for c in range(1 + index.component.max())]
     assert sorted(sorted(group) for group in _groups(answers)) == sorted(members)
     for m in range(answers.num_annotators):
         mine = answers.label[answers.worker == m].tolist()

@@ -119,17 +119,25 @@ def test_answers_that_cannot_all_be_right_are_counted() -> None:
 
 
 def test_groups_without_an_answer_between_them_are_counted() -> None:
-    i = np.arange(0, 60, 2)
-    apart = PairAnnotations.from_arrays(i, i + 1, i * 0, i * 0 + 1, num_items=60)
+    """All pairs of nine items and of six items; and a single pair, which is no group."""
+    nine, six = np.triu_indices(9, 1), np.triu_indices(6, 1)
+    i, j = (np.concatenate([nine[end], six[end] + 20, [50 + end]]) for end in (0, 1))
+    apart = PairAnnotations.from_arrays(i, j, i * 0, i * 0 + 1, num_items=60)
     said = " ".join(odd_answers(apart))
-    assert "30 separate groups of items; the largest has 2 of the 60 items with answers (3%)" in said
-    i, j = np.array([*[0] * 18, 19]), np.array([*range(1, 19), 20])  # a pair of items beside all others
-    pair = PairAnnotations.from_arrays(i, j, i * 0, i * 0 + 1, num_items=60)
-    said = " ".join(odd_answers(pair))
-    assert "2 separate groups of items; the largest has 19 of the 21 items with answers (90%)" in said
-    assert "ask about pairs of items of two groups" in said
-    joined = PairAnnotations.from_arrays([*i, 0], [*j, 19], [0] * 20, [1] * 20, num_items=60)
-    assert "separate groups" not in " ".join(odd_answers(joined))
+    assert "2 groups of items, each with many answers within and none about items of two groups" in said
+    assert "the largest has 9 of the 17 items with answers" in said
+    joined = PairAnnotations.from_arrays([*i, 0], [*j, 22], [0] * 53, [1] * 53, num_items=60)
+    assert "groups of items" not in " ".join(odd_answers(joined))
+
+
+@pytest.mark.parametrize("items", [50, 150, 400, 1000])
+def test_random_pairs_are_no_groups(items: int) -> None:
+    """The pairs that the documentation advises to begin with."""
+    draws = np.random.default_rng(0)
+    for _ in range(20):
+        i, j = np.array([draws.choice(items, 2, replace=False) for _ in range(200)]).T.repeat(3, axis=1)
+        answers = PairAnnotations.from_arrays(i, j, [0, 1, 2] * 200, [1] * 600, num_items=items)
+        assert "groups of items" not in " ".join(odd_answers(answers))
 
 
 def test_columns_that_say_nothing_or_too_much_and_copies_are_named() -> None:

@@ -55,11 +55,6 @@ class AnswerIndex:
         """Connected component of each annotated item in the graph of the answers, [n] int64."""
         return components(self.i, self.j, len(self.items))
 
-    @property
-    def num_components(self) -> int:
-        """Number of connected components."""
-        return int(self.component.max()) + 1
-
     @cached_property
     def whole(self) -> "RelationalBatch":
         """All answers, with weights 1."""

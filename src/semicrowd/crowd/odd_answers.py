@@ -190,10 +190,16 @@ def _at_random(table: pd.DataFrame) -> dict[str, str]:
 
 
 def _apart(answers: PairAnnotations) -> Iterator[str]:
-    number = answers.index.num_components
-    if number > 1:
-        largest = int(np.bincount(answers.index.component).max())
-        items = len(answers.annotated)
-        yield (f"the answers form {number:,} separate groups of items; the largest has {largest:,} of the {items:,} "
-               f"items with answers ({largest / items:.0%}), which answers connect directly or over other items; only "
-               "the features decide which groups are the same class; ask about pairs of items of two groups")
+    """A line if several groups of items, without an answer between them, have more pairs than items each.
+
+    Pairs drawn at random hardly ever form more than one such group (Erdős and Rényi 1960). Beside it they leave small
+    groups, a few items each, whose place among the others the features tell.
+    """
+    index, first = answers.index, np.unique(answers.pair, return_index=True)[1]
+    items, pairs = (np.bincount(index.component[of]) for of in (slice(None), index.i[first]))
+    asked_within = items[pairs > items]
+    if len(asked_within) > 1:
+        yield (f"the answers form {len(asked_within):,} groups of items, each with many answers within and none about "
+               f"items of two groups; the largest has {asked_within.max():,} of the {len(index.items):,} items with "
+               "answers; only the features decide which groups are of the same class: ask about pairs of items of two "
+               "groups")
