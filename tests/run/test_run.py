@@ -126,6 +126,9 @@ def test_a_run_with_nothing_given_has_a_place_and_truth_of_simulated_workers(tra
     assert done.returncode == 0, done.stderr
     run = tmp_path / "runs" / "epochs-1_annotations-two_coin_start-cold"
     assert f"files: {run}" in done.stdout
+    assert [name for name in ("clusters/used", "epochs", "restart/best") if f"\n{name} " in done.stdout] == [
+        "clusters/used"
+    ]
     metrics = json.loads((run / "metrics.json").read_text())
     workers = rows_of(run / "workers.csv")
     assert {w["true_sensitivity"] for w in workers} == {"0.9"}

@@ -29,10 +29,15 @@ _COLUMNS = (
 _COLOURS = {"finished": "green", "failed": "red", "interrupted": "yellow", "not run": "yellow"}
 
 
+#: Metrics that are not printed after a run: they say nothing of the result, and are 1 and 0 for most methods.
+_FOR_PROGRAMS = ("epochs", "restart/best")
+
+
 def show_run(metrics: dict[str, Any], run_dir: Path) -> None:
     """Print a run's metrics and where its files are."""
-    width = max(len(name) for name in metrics)
-    for name, value in metrics.items():
+    shown = {name: value for name, value in metrics.items() if name not in _FOR_PROGRAMS}
+    width = max(map(len, shown))
+    for name, value in shown.items():
         print(f"{name:{width}}  {value:.4f}" if isinstance(value, float) else f"{name:{width}}  {value}")
     page = run_dir / "report.html"
     print(f"files: {run_dir}" + (f"\npage: {page}" if page.exists() else ""))
