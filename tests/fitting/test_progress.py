@@ -101,6 +101,15 @@ def test_on_a_terminal_a_start_has_a_bar_of_its_own(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.usefixtures("quick_cotraining")
+def test_a_fit_that_takes_its_result_from_an_earlier_one_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    answers = simulate.two_coin(KIND, np.random.default_rng(1), num_annotators=3, pairs_per_annotator=80)
+    for again in (False, True):
+        CoTraining(random_state=0, verbose=True).fit(X, pairs=answers)
+        said = capsys.readouterr().err
+        assert ("[0 s] start: co-training as in an earlier fit of this process\n" in said) == again
+
+
+@pytest.mark.usefixtures("quick_cotraining")
 @pytest.mark.parametrize("doubt", [False, True])
 def test_the_share_of_a_start_never_goes_back_and_ends_at_1(doubt: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Candidates are fitted again, or not, which nobody knows beforehand."""

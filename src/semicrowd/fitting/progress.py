@@ -27,6 +27,7 @@ from rich.text import Text
 from threadpoolctl import threadpool_limits
 
 from semicrowd.starts.course import Step
+from semicrowd.starts.recent import Remark
 
 #: Least number of seconds before the first line, and between two.
 _LINE_SECONDS = 5.0
@@ -64,7 +65,8 @@ class Progress:
             console=console, disable=not (enabled and alone and console.is_terminal), transient=True,
         )  # fmt: skip
         self._task = self._progress.add_task("starting", total=iterations, metrics="")
-        self._console, self._lines = console, enabled and alone and not console.is_terminal
+        self._console, self._shown = console, enabled and alone
+        self._lines = self._shown and not console.is_terminal
         self._begun = self._last_line = time.monotonic()
         self._start: TaskID | None = None  # a bar of its own, while the steps of a start are counted
         self._start_begun = self._begun
@@ -84,7 +86,7 @@ class Progress:
             self._step(text)
             return
         self._progress.update(self._task if self._start is None else self._start, description=text)
-        self._line(text)
+        self._line(text, at_once=isinstance(text, Remark))
 
     def _step(self, step: Step) -> None:
         now = time.monotonic()
@@ -117,9 +119,10 @@ class Progress:
             left = "" if task.time_remaining is None else f", {task.time_remaining:.0f} s left"
             self._line(f"iteration {iterations:.0f}/{task.total:.0f}{left}")
 
-    def _line(self, text: str) -> None:
+    def _line(self, text: str, *, at_once: bool = False) -> None:
         now = time.monotonic()
-        if self._lines and now - self._last_line >= max(_LINE_SECONDS, _LINE_SHARE * (now - self._begun)):
+        due = self._lines and now - self._last_line >= max(_LINE_SECONDS, _LINE_SHARE * (now - self._begun))
+        if due or (at_once and self._shown):
             self._last_line = now
             self._console.print(f"[{now - self._begun:.0f} s] {text}", markup=False, highlight=False, soft_wrap=True)
 

@@ -29,6 +29,10 @@ ProgressCallback = Callable[[str], None]
 _MOST_BYTES = 2**28
 
 
+class Remark(str):
+    """A line that is shown however soon it comes after another one, and stays on a terminal."""
+
+
 class RecentResults:
     """The latest results, found by the contents of their inputs; the oldest are forgotten first.
 
@@ -65,7 +69,7 @@ class RecentResults:
         """
         key = self.digest((name, inputs))
         if (kept := self._kept.get(key)) is not None:
-            progress(f"start: {name} as in an earlier fit of this process")
+            progress(Remark(f"start: {name} as in an earlier fit of this process"))
             pickled, seconds = kept
             self._of_thread.saved = self.saved + seconds
             earlier: T = pickle.loads(pickled)
