@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from semicrowd.errors import UserError
+from semicrowd.errors import UserError, nearest
 
 #: The fitted estimator of a run, which semicrowd.load reads.
 MODEL = "model.pt"
@@ -136,6 +136,7 @@ def check_finished(run: Path) -> None:
     UserError
         With the run's status and the way on, if it has one.
     """
+    check_exists(run)
     status = read_status(run).get("status")
     if status is None:
         raise UserError(f"{run}: not the folder of a run (no {STATUS} that can be read)")
@@ -249,10 +250,25 @@ def check_is_file(path: Path, expected: str) -> None:
     UserError
         With what was expected.
     """
-    if path.is_file():
-        return
-    reason = "a folder" if path.is_dir() else "not a file" if path.exists() else "No such file or directory"
-    raise UserError(f"{path}: cannot be read: {reason}; expected {expected}")
+    check_exists(path)
+    if not path.is_file():
+        reason = "a folder" if path.is_dir() else "not a file"
+        raise UserError(f"{path}: cannot be read: {reason}; expected {expected}")
+
+
+def check_exists(path: Path) -> None:
+    """Refuse a path where there is nothing.
+
+    Raises
+    ------
+    UserError
+        With the most similar name that is there.
+    """
+    if not path.exists():
+        folder = existing_ancestor(path)
+        missing = path.absolute().relative_to(folder).parts[0]
+        there = [one.name for one in folder.iterdir()] if folder.is_dir() else []
+        raise UserError(f"{path}: cannot be read: No such file or directory{nearest(missing, there)}")
 
 
 def settle(path: Path) -> None:

@@ -101,8 +101,11 @@ def test_new_pictures_are_described_by_the_words_of_the_run(folder: Path, tmp_pa
 def test_what_cannot_be_read_is_named(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"data=images: data\.path is missing; expected a folder of images"):
         _load(None)
+    (tmp_path / "nowhere").mkdir()
     with pytest.raises(UserError, match=r"nowhere: no images \(\.jpg"):
         _load(tmp_path / "nowhere")
+    with pytest.raises(UserError, match=r"nowheer: cannot be read: No such file or directory; the nearest is nowhere$"):
+        _load(tmp_path / "nowheer")
     with pytest.raises(UserError, match=r"data\.words=100000: expected \d+ at most, the descriptors of these images"):
         _load(folder, words=100_000)
     (folder / "noise" / "broken.jpg").write_bytes(b"\xff\xd8 no image")

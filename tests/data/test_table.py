@@ -173,8 +173,11 @@ def test_no_file(tmp_path: Path) -> None:
         _load(None)
     with pytest.raises(UserError, match="No such file"):
         _load(tmp_path / "absent.csv")
-    with pytest.raises(UserError, match=r"expected a \.csv or \.tsv with a header"):
-        _load(tmp_path / "mine.txt")
+    (tmp_path / "photos").mkdir()
+    for name in ("fotos", "photos2", "phoots/mine.csv"):
+        said = rf"{name}: cannot be read: No such file or directory; the nearest is photos$"
+        with pytest.raises(UserError, match=said):
+            _load(tmp_path / name)
 
 
 def test_a_named_pipe_is_not_waited_for(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def test_a_run_has_a_page_and_it_can_be_made_anew(train: Command, tmp_path: Path
     assert installed.returncode == 0, installed.stderr
     assert page.read_text() == text
 
-    assert "not the folder of a run" in report(tmp_path, "run=nowhere").stderr
+    assert "nowhere: cannot be read: No such file or directory" in report(tmp_path, "run=nowhere").stderr
     with (tmp_path / "items.csv").open("a") as file:
         file.write((tmp_path / "items.csv").read_text().splitlines()[1] + "\n")
     changed = report(tmp_path, "run=run")

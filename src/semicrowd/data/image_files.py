@@ -19,7 +19,7 @@ from jaxtyping import Int
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from semicrowd.errors import UserError, listed
-from semicrowd.files import STATUS, sha256_of
+from semicrowd.files import STATUS, check_exists, sha256_of
 
 #: Files that are taken for pictures, and what Pillow may take them for.
 SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".pgm", ".ppm", ".gif", ".webp")
@@ -107,6 +107,7 @@ def find_images(folder: Path, skip_unreadable: bool = False) -> ImageFiles:
         Where there are none, and for files that are no pictures inside or have more pixels than Pillow takes for
         harmless (89 million): one line that names them.
     """
+    check_exists(folder)
     files = sorted(_files_below(folder))
     runs = {path.parent.relative_to(folder) for path in files if path.name == STATUS} - {Path()}
     own = {path for path in files if not runs.isdisjoint(path.relative_to(folder).parents)}

@@ -14,9 +14,8 @@ from semicrowd.data.cells import CATEGORY, column_called, id_column, id_columns,
 from semicrowd.data.columns import Columns, as_list
 from semicrowd.data.dataset import Dataset
 from semicrowd.data.frames import EXPECTED, LABEL, READERS, SEQUENCE, Frame, check_table, read_frame
-from semicrowd.errors import UserError
-from semicrowd.files import check_is_file, expanded, sha256_of
-from semicrowd.settings.fields import nearest
+from semicrowd.errors import UserError, nearest
+from semicrowd.files import check_exists, check_is_file, expanded, sha256_of
 from semicrowd.settings.sources import TableSettings
 
 #: What is done with a further column of ids.
@@ -47,10 +46,10 @@ def load_table(root: Path, settings: TableSettings) -> Dataset:  # noqa: ARG001 
     if not settings.path:
         raise UserError(f"data=table: data.path is missing; expected {EXPECTED}")
     path = expanded(settings.path)
+    check_exists(path)
     if path.suffix.lower() not in (*READERS, ".npy", ".npz"):
         hint = "; pictures in a folder are data=images" if path.is_dir() else ""
-        there = "" if path.exists() else "no such file or folder; "
-        raise UserError(f"{path}: {there}expected {EXPECTED}{hint}")
+        raise UserError(f"{path}: expected {EXPECTED}{hint}")
     check_is_file(path, EXPECTED)
     try:
         digest = sha256_of(path)

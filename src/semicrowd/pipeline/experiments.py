@@ -11,9 +11,8 @@ from typing import Any
 
 import yaml
 
-from semicrowd.errors import UserError
+from semicrowd.errors import UserError, nearest
 from semicrowd.run.commandline.arguments import folder_name
-from semicrowd.settings.fields import nearest
 
 PARAMS = Path("params.yaml")
 #: The pipeline's data are always in the project's folder, since the stages of dvc.yaml name this path.

@@ -4,13 +4,12 @@ A rule returns None for a valid value, else a text that describes valid values. 
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from semicrowd.errors import UserError
+from semicrowd.errors import UserError, nearest
 
 #: Function of a value: None if it is valid, else what was expected.
 Rule = Callable[[Any], str | None]
@@ -150,13 +149,6 @@ def described_by_name(groups: Mapping[str, type]) -> dict[str, Description]:
 def names(settings: type) -> list[str]:
     """Names of the settings of a dataclass."""
     return [one.name for one in described(settings)]
-
-
-def nearest(word: str, words: Iterable[str], prefix: str = "") -> str:
-    """``"; the nearest is …"`` for the most similar word, ignoring case; empty if no word is similar."""
-    lower = {one.lower(): one for one in words}
-    close = get_close_matches(word.lower(), lower, n=1, cutoff=0.5)
-    return f"; the nearest is {prefix}{lower[close[0]]}" if close else ""
 
 
 def check(settings: type, values: Mapping[str, Any], where: str = "") -> None:

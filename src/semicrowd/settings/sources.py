@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from semicrowd.errors import UserError
+from semicrowd.errors import UserError, nearest
 from semicrowd.settings.data import (
     ANONYMISE,
     AnswerSettings,
@@ -29,7 +29,6 @@ from semicrowd.settings.fields import (
     expecting,
     file_path,
     flag,
-    nearest,
     number,
     setting,
     text,

@@ -7,12 +7,11 @@ from typing import Any
 
 import yaml
 
-from semicrowd.errors import UserError
+from semicrowd.errors import UserError, nearest
 from semicrowd.estimators import ESTIMATORS
 from semicrowd.pipeline.generality.baselines import VARIANTS, Variant, expanded
 from semicrowd.pipeline.generality.regimes import OWN, REGIMES
 from semicrowd.pipeline.generality.tables import DEVELOPMENT, LOCKED, TABLES, Table
-from semicrowd.settings.fields import nearest
 from semicrowd.settings.rule import Facts, fit_settings
 
 #: Our methods, which are not given the number of clusters. The name of any estimator that needs none can be added.

@@ -7,9 +7,8 @@ from pathlib import Path
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
 from omegaconf.errors import OmegaConfBaseException
 
-from semicrowd.errors import UserError
+from semicrowd.errors import UserError, nearest
 from semicrowd.run.composition import known_keys
-from semicrowd.settings.fields import nearest
 from semicrowd.settings.groups import CHOSEN, names_in
 
 
