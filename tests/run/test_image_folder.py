@@ -56,8 +56,10 @@ def test_a_run_names_the_files_and_says_what_it_did(train: Command, predict: Com
     (tmp_path / "new").mkdir()
     for number in (30, 31):
         (tmp_path / "pictures" / f"{number}.png").rename(tmp_path / "new" / f"{number}.png")
+    (tmp_path / "new" / "30b.png").write_bytes(b"no picture")
     new = predict("run", "new")
     assert new.returncode == 0, new.stderr
+    assert "note: new: 1 unreadable file is left out, and rows are counted without: 30b.png" in new.stderr
     found = list(csv.DictReader(new.stdout.splitlines()))
     assert [(row["item"], row["cluster"]) for row in found] == [(row["item"], row["cluster"]) for row in rows[30:32]]
     again = train(*ARGUMENTS, "--explain")
