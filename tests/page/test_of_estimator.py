@@ -103,6 +103,7 @@ def fitted() -> tuple[MCVC, np.ndarray, list[tuple[int, int, str, int]]]:
         ({"X": np.zeros((9, 2))}, "X: 9 items; expected the 20 of the fit"),
         ({"pairs": None}, "pairs: answers of 0 annotators; expected the answers of the fit, which are of 2: a, b"),
         ({"pairs": [(0, 1, "a", 1), (1, 2, "c", 0)]}, "pairs: answers of 2 annotators; expected the answers"),
+        ({"names": {1: "valves", 7: "pumps", "0": "taps"}}, "names: no cluster 7, '0' in labels_; it has 0, 1$"),
         ({"labels": [0, 1]}, "labels: 2 items; expected the 20 of the fit"),
         ({"path": f"{__file__}/page.html"}, "cannot be written"),
     ],

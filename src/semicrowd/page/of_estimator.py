@@ -10,7 +10,7 @@ import numpy as np
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
-from semicrowd.errors import UserError, naming_extras
+from semicrowd.errors import UserError, listed, naming_extras
 from semicrowd.estimators.base import CrowdClusterer, digest_of_rows
 from semicrowd.estimators.continued import checked_weights
 from semicrowd.estimators.inputs import checked_answers, ids_of_rows, names_of_rows
@@ -57,12 +57,15 @@ def write_report(
     Raises
     ------
     UserError
-        If items, answers or labels are not those of the fit, or a file cannot be written.
+        If items, answers, labels or names are not those of the fit, or a file cannot be written.
     """
     features = estimator._new_items(X)
     _check_number("X", len(features), estimator)
     if getattr(estimator, "_digest", None) not in (None, digest_of_rows(features)):
         raise UserError("X: not the items of the fit, or in another order; expected the same rows in the same order")
+    there = np.unique(estimator.labels_).tolist()
+    if unknown := [repr(number) for number in names if number not in there]:
+        raise UserError(f"names: no cluster {listed(unknown)} in labels_; it has {listed(list(map(str, there)))}")
     ids, index = ids_of_rows(estimator, X), names_of_rows(X)
     answers = checked_answers(pairs, len(features), ids, index=index)
     _check_annotators(estimator, answers)
