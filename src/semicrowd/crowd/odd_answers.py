@@ -183,8 +183,8 @@ def _at_random(table: pd.DataFrame) -> dict[str, str]:
         else:
             more = "little more" if row.agree > row.chance else "no more"
             lines[row.worker] = (
-                f"{line}, {more} than by chance ({100 * row.chance:.0f} %): "
-                "the fit will give these answers the weight that they deserve; ask them why"
+                f"{line}, {more} than by chance ({100 * row.chance:.0f} %): ask {row.worker} how the question was "
+                "understood; a fit gives random answers little weight"
             )
     return lines
 
