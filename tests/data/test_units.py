@@ -25,7 +25,7 @@ def load(folder: Path, text: str, name: str = "mine.csv") -> Dataset:
     [
         (["12,1 kW", "9 kW", "13,25 kW"], [12.1, 9, 13.25], "kW"),
         (["45 %", "5%", "100 %"], [45, 5, 100], "%"),
-        (["3.5kg", "4kg", "0.125 KG"], [3.5, 4, 0.125], "kg"),
+        (["3.5kg", "4kg", "0.125 KG"], [3.5, 4, 0.125], "kg"), (["5 mm", "7 mm", "6 MM"], [5, 7, 6], "mm"),
         (["€ 12.50", "€3", "4.25 €"], [12.5, 3, 4.25], "€"),
         (["1.234,5 €", "1.234 €", "17 €"], [1234.5, 1234, 17], "€"),
         (["$1,234.50", "$1,234", "$17"], [1234.5, 1234, 17], "$"),
@@ -56,6 +56,24 @@ def test_a_column_with_a_unit_may_have_gaps_and_few_cells_without_it() -> None:
     )]  # fmt: skip
 
 
+@pytest.mark.parametrize("rows", ['x,price\n{}.5,"{}"\n', "x;price\n{},5;{}\n"])
+@pytest.mark.parametrize(("bare", "value"), [("1.234", 1234), ("1.234,5", 1234.5), ("12,345", 12.345), ("7.5", 7.5)])
+def test_a_number_without_unit_is_written_as_those_with_one(
+    tmp_path: Path, rows: str, bare: str, value: float
+) -> None:
+    """In a file with decimal commas, too, where pandas reads numbers in other columns."""
+    header, row = rows.splitlines(keepends=True)
+    cells = [*(f"{k}.{100 + k},25 €" for k in range(1, 20)), bare]
+    data = load(tmp_path, header + "".join(row.format(k, cell) for k, cell in enumerate(cells)))
+    np.testing.assert_allclose(data.features[[0, -1], 1], [1101.25, value])
+
+
+def test_numbers_of_a_spreadsheet_beside_texts_are_what_they_are() -> None:
+    cells = pd.Series([f"1.{k} €" for k in range(100, 120)] + ["2,5 €", 1.234, 7], dtype=object)
+    features, _ = Columns.of(cells.to_frame("price"), "X").features(cells.to_frame("price"), "X", lambda *_: "")
+    assert features[[0, -3, -2, -1], 0].tolist() == [1100, 2.5, 1.234, 7]
+
+
 def test_new_items_may_have_the_unit_or_not_but_no_other(tmp_path: Path) -> None:
     data = load(tmp_path, 'x,power\n1,"12,1 kW"\n2,"9,5 kW"\n3,"1,125 kW"\n')
     np.testing.assert_allclose(data.features[:, 1], [12.1, 9.5, 1.125])
@@ -74,6 +92,7 @@ def test_new_items_may_have_the_unit_or_not_but_no_other(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("cells", "examples"),
     [
+        (["5 mW", "6 mW", "7 MW"], "5 mW, 7 MW"),
         (["12 kW", "900 W", "3 kW", "4 kW"], "12 kW, 900 W"), (["5kg", "250g", "1kg"], "5kg, 250g"),
         (["5 kg", "6", "7 kg", "8 kg"], "5 kg, 6"), (["€ 5", "6 $"], "€ 5, 6 $"),
     ],
@@ -96,6 +115,10 @@ def test_a_number_that_has_two_meanings_is_refused(tmp_path: Path) -> None:
     assert data.features[:, 1].tolist() == [1234, 7125000]
     data = load(tmp_path, "x,price\n1,1.500 €\n2,999 €\n3,1.000.000 €\n")
     assert data.features[:, 1].tolist() == [1500, 999, 1000000]
+    with pytest.raises(UserError, match=r"1\.234 € may have a decimal sign or one between thousands"):
+        load(tmp_path, 'x,price\n1,1.234 €\n2,"12,50 €"\n3,12.50 €\n')
+    with pytest.raises(UserError, match=r"price \(numbers with signs between .*, such as 1,234; write 1234\.5"):
+        load(tmp_path, 'x,price\n1,999\n2,"1,234"\n3,"2,345"\n')
     with pytest.raises(UserError, match=r"10\.000 € may have a decimal sign or one between thousands"):
         load(tmp_path, "x,price\n1,10.000 €\n2,950 €\n3,12.500 €\n")
 
@@ -114,6 +137,7 @@ def test_a_number_that_has_two_meanings_is_refused(tmp_path: Path) -> None:
         ([f"{feet}'{inch}\"" for feet in (4, 5, 6) for inch in range(12)], TEXT),
         (["1A", "2A", "3A"] * 4, CATEGORY), (["10 am", "9 am"] * 4, CATEGORY),
         (["4th grade", "5th grade"] * 4, CATEGORY), (["12 Main St", "14 Main St"] * 4, CATEGORY),
+        (["5 kg", "10 kg", "20 kg"] * 5 + ["7"], NUMBER), (["5 kg", "10 kg"] * 5 + ["?"] * 3, NUMBER),
         (["n/a", "NaN", "n/a", ""] * 5, NUMBER), (["-", "?"] * 4, NUMBER), (["none", "unknown"] * 4, CATEGORY),
         (["1.500 €", "12.000 €", "999 €", "1.000.000 €"], NUMBER), (["10.000 €", "950 €", "12.500 €"], UNITS),
     ],

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from semicrowd.data.units import Unit, is_known, may_be_ids, unit_of, without_unit
+from semicrowd.data.units import Unit, has_unit, is_known, may_be_ids, unit_of, without_unit
 from semicrowd.errors import UserError
 
 #: Words that stand for an empty cell, whatever the column.
@@ -100,6 +100,9 @@ def kind_of(cells: pd.Series) -> Kind:
         return Kind(UNITS if problem else NUMBER, problem, unit)
     if few:
         return Kind(CATEGORY)
+    if all(has_unit(one) is False for one in known):
+        odd = known[int(numbers.isna().argmax())]
+        return Kind(TEXT, f"numbers with signs between thousands or decimal commas, such as {odd}; write 1234.5")
     return Kind(TEXT, f"text, {different} different values in {len(texts)} rows{_nearly_ids(texts)}")
 
 
@@ -234,7 +237,7 @@ def numbers(cells: pd.Series, kind: str, unit: Unit | None = None) -> np.ndarray
     if cells.dtype.kind in "fiub":
         return cells.astype("float64").to_numpy()  # handles pandas' own missing values
     if unit is not None:
-        return without_unit(cells.map(text), unit)
+        return without_unit(cells.map(lambda cell: cell if isinstance(cell, int | float) else text(cell)), unit)
     texts = pd.Series([text(cell).lower() for cell in cells])
     if kind == YES_NO:
         texts = texts.map(lambda word: "1" if word in _YES else "0" if word in _NO else word)

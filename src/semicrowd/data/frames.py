@@ -19,6 +19,7 @@ from jaxtyping import Shaped
 
 from semicrowd.data.arrays import check_memory, read_npz
 from semicrowd.data.cells import called_ids
+from semicrowd.data.units import has_unit
 from semicrowd.errors import UserError, listed
 from semicrowd.files import check_is_file
 
@@ -289,6 +290,8 @@ def _frame(path: Path, header: list[str], separator: str, texts: Collection[str 
         for name in set(header) - set(texts):
             if not pd.api.types.is_numeric_dtype(frame[name]):
                 cells = frame[name].dropna().astype(str)
+                if 2 * sum(map(bool, map(has_unit, cells))) > len(cells):
+                    continue  # numbers without unit are written as those with one beside them
                 thousands = any(map(_WITH_COMMA.fullmatch, cells)) or all(
                     _THOUSANDS.fullmatch(cell) for cell in cells if "." in cell
                 )

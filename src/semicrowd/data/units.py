@@ -62,7 +62,7 @@ def unit_of(cells: Sequence[str], *, few: bool) -> tuple[Unit | None, str]:
     ----------
     cells : texts of the cells that are not empty
     few : whether these are few different texts, so that they may be categories: the unit then has to be a known one,
-        as in 5 kg and not in 3rd or 12 Main St, and in all cells, and different units are no problem
+        as in 5 kg and not in 3rd or 12 Main St, and all cells numbers, and different units are no problem
 
     Returns
     -------
@@ -74,8 +74,8 @@ def unit_of(cells: Sequence[str], *, few: bool) -> tuple[Unit | None, str]:
         return None, ""
     found = [one for cell in cells if (one := _CELL.fullmatch(cell)) and _is_number(one["number"])]
     names = pd.Series([_unit(one) for one in found if _unit(one)], dtype=str)
-    nearly_all = (1.0 if few else _NEARLY_ALL) * len(cells)
-    if names.empty or len(found) < nearly_all:
+    nearly_all = _NEARLY_ALL * len(cells)
+    if names.empty or len(found) < (len(cells) if few else nearly_all):
         return None, ""
     most = names.map(_same).value_counts()  # kg and KG are the same unit
     zeros = sum(one[0] in _ZEROS for one in found)
@@ -84,7 +84,7 @@ def unit_of(cells: Sequence[str], *, few: bool) -> tuple[Unit | None, str]:
     unit = str(names.mode()[0])
     if few and (not is_known(unit) or all(_has_letter(one) and one["number"].isdecimal() for one in found)):
         return None, ""
-    numbers = [_GROUPS.sub("", one["number"]) for one in found if _unit(one)]
+    numbers = [_GROUPS.sub("", one["number"]) for one in found]
     comma = _has_comma(numbers)
     if comma is None:
         example = next(one[0] for one in found if _EITHER.fullmatch(one["number"]))
@@ -93,10 +93,15 @@ def unit_of(cells: Sequence[str], *, few: bool) -> tuple[Unit | None, str]:
 
 
 def without_unit(cells: pd.Series, unit: Unit) -> np.ndarray:
-    """Numbers [N] float64 of texts; NaN for those that are no numbers, or have another unit."""
-    bare = pd.to_numeric(cells, errors="coerce")  # numbers without unit are written as in other columns
-    others = pd.to_numeric(cells.map(lambda cell: _plain(cell, unit)), errors="coerce")
-    return bare.fillna(others).to_numpy(np.float64)
+    """Numbers [N] float64 of texts and numbers; NaN for texts that are no numbers, or have another unit."""
+    plain = cells.map(lambda cell: _plain(cell, unit) if isinstance(cell, str) else cell)
+    return pd.to_numeric(plain, errors="coerce").to_numpy(np.float64)
+
+
+def has_unit(cell: str) -> bool | None:
+    """Whether a text is a number with a unit, of whatever kind; None if it is no number."""
+    found = _CELL.fullmatch(cell)
+    return bool(_unit(found)) if found and _is_number(found["number"]) else None
 
 
 def may_be_ids(cells: Sequence[str]) -> bool:
@@ -134,6 +139,8 @@ def _unit(cell: re.Match[str]) -> str:
 
 def _same(unit: str) -> str:
     """A spelling that two names of the same unit share: capitals do not matter, except those of mW and MW."""
+    if unit not in _KNOWN and unit.lower() in _KNOWN:  # MM, MIN
+        unit = unit.lower()
     return unit[:1] + unit[1:].casefold() if unit.startswith(("m", "M")) else unit.casefold()
 
 
@@ -152,11 +159,13 @@ def _several(cells: Sequence[re.Match[str]]) -> str:
 
 
 def _has_comma(numbers: Sequence[str]) -> bool | None:
-    """Whether 1,234 is a number with a decimal comma in this column; None if nothing says so, or the opposite.
+    """Whether 1,234 is a number with a decimal comma in this column; None if nothing says so, or both.
 
     1.234 has a decimal point if all numbers have three digits after one; beside 999, it may have one between thousands.
     """
     ends = {sign for one in numbers if not _THOUSANDS.fullmatch(one) for sign in re.findall("[.,]", one)[-1:]}
+    if len(ends) > 1 and any(map(_EITHER.fullmatch, numbers)):
+        return None
     if "," in ends:
         return True
     if ends or any(one.count(",") > 1 for one in numbers):
