@@ -21,10 +21,10 @@ def test_a_cell_is_the_item_whose_path_it_fits(cell: str, item: int | None) -> N
     assert files_called([cell], IDS) == ({} if item is None else {cell: item})
 
 
-@pytest.mark.parametrize(("cell", "files"), [("1", "a/1.jpg, b/1.jpg"), ("x", "a/x.jpg, a/x.png")])
+@pytest.mark.parametrize(("cell", "files"), [("1", "a/1.jpg or b/1.jpg"), ("x", "a/x.jpg or a/x.png")])
 def test_a_cell_that_fits_several_files_is_refused(cell: str, files: str) -> None:
-    with pytest.raises(UserError, match=f"^answers about {cell}, which may be {files}; expected the path of one"):
-        files_called(["b/2", cell], (*IDS, "a/x.jpg", "a/x.png"))
+    with pytest.raises(UserError, match=f"^pairs.csv: {cell} may be {files}; expected the path of one of these files$"):
+        files_called(["b/2", cell], (*IDS, "a/x.jpg", "a/x.png"), "pairs.csv")
 
 
 def test_ids_that_are_no_files_have_no_shorter_names() -> None:

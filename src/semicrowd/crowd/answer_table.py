@@ -308,7 +308,7 @@ class AnswerTable:
         if len(plain) == len(by_id):
             by_id |= {cell: plain[name] for cell, name in others.items() if name in plain}
         left = {cell for cell in others.keys() - by_id.keys() if not WHOLE_NUMBER.fullmatch(cell)}
-        return by_id | files_called(left, ids or ())
+        return by_id | files_called(left, ids or (), self.path)
 
     def _numbered(self, names: list[str], number: dict[str, int], expected: str) -> list[np.ndarray]:
         """Replace the cells of columns by their numbers; the error names the first cell that has no number."""

@@ -5,13 +5,13 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from pathlib import PurePosixPath
 
-from semicrowd.errors import UserError, listed
+from semicrowd.errors import UserError
 
 #: The ending of a file's name, such as .jpg or .tiff.
 _ENDING = re.compile(r"\.[A-Za-z][A-Za-z0-9]{2,4}$")
 
 
-def files_called(cells: Collection[str], ids: Sequence[str]) -> dict[str, int]:
+def files_called(cells: Collection[str], ids: Sequence[str], source: object = "answers") -> dict[str, int]:
     """Cell → item, of cells that fit the path of exactly one item; empty unless all ids are names of files.
 
     Of cell and path, one is the end of the other, folder by folder; a cell may lack the ending.
@@ -20,6 +20,7 @@ def files_called(cells: Collection[str], ids: Sequence[str]) -> dict[str, int]:
     ----------
     cells : that are not ids
     ids : [N] of the items
+    source : the file of answers, for the message
 
     Raises
     ------
@@ -39,8 +40,8 @@ def files_called(cells: Collection[str], ids: Sequence[str]) -> dict[str, int]:
         stems = {own[-1], _ENDING.sub("", own[-1])}
         fitting = [item for stem in stems for item in of_stem.get(stem, ()) if _fits(own, ids[item])]
         if len(fitting) > 1:
-            raise UserError(f"answers about {cell}, which may be {listed([ids[item] for item in fitting])}; expected "
-                            "the path of one of these files")
+            raise UserError(f"{source}: {cell} may be {' or '.join([ids[item] for item in fitting][:3])}; expected the "
+                            "path of one of these files")
         if fitting:
             called[cell] = fitting[0]
     return called
