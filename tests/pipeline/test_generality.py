@@ -42,10 +42,10 @@ def test_every_list_of_data_can_be_planned_and_none_is_in_both() -> None:
     assert not DEVELOPMENT.keys() & LOCKED.keys()
     methods = [*OURS, *BASELINES]
     plan = list(cells(list(DEVELOPMENT), list(REGIMES), methods, range(5), locked=False))
-    # 23 tables under sixteen regimes with answers (17 methods and variants) and one without (where seven can do
+    # 23 tables under seventeen regimes with answers (17 methods and variants) and one without (where seven can do
     # something), one table with a regime of its own, seven with answers of people, four of these without answers too;
     # one under three of the regimes with answers and without.
-    assert len(plan) == 5 * (23 * (16 * 17 + 7) + 17 + 7 * 17 + 4 * 7 + 3 * 17 + 7)
+    assert len(plan) == 5 * (23 * (17 * 17 + 7) + 17 + 7 * 17 + 4 * 7 + 3 * 17 + 7)
     assert {cell.regime for cell in plan if cell.data == "families"} == {"hard"}
     assert {cell.regime for cell in plan if cell.data == "felix_cats"} == {"crowd", "none"}
     assert len({cell.name for cell in plan}) == len(plan)

@@ -52,6 +52,16 @@ def test_folders_tell_their_arguments_and_leave_out_how_to_run() -> None:
     assert folder_name(["model=scdc,bayes", "seed=0-9"]) == "model-scdc+bayes_seed-0-9"
 
 
+def test_folders_have_the_names_of_the_files_without_their_folders_and_what_they_imply() -> None:
+    files = ["data.path=a.csv", "annotations=file", "annotations.path=b.csv", "seed=0"]
+    assert folder_name(files) == folder_name(["data=table", *files]) == "a.csv_b.csv_seed-0"
+    assert folder_name(["data=table", "seed=0"]) == "data-table_seed-0", "nothing implies the table"
+    elsewhere = [folder_name([f"data.path={folder}/a.csv"]) for folder in ("/x", "/y", "x")]
+    assert len(set(elsewhere)) == 3
+    assert {name.rpartition("-")[0] for name in elsewhere} == {"a.csv"}
+    assert all(folder_name([f"data.path={here}"]).strip("./") for here in (".", "..", "/", "../.."))
+
+
 def test_folders_of_different_arguments_differ() -> None:
     paths = ["annotations.path=a/b.csv", "annotations.path=a_b.csv", "annotations.path=a b.csv"]
     long = [f"model.hidden=[{'1,' * 100}{end}]" for end in (1, 2)]
@@ -88,7 +98,7 @@ def test_folders_of_long_names_are_short_enough_in_bytes() -> None:
     name = folder_name(["data.path=" + "\u732b" * 100])
     assert len(name.encode()) <= 255
     assert name != folder_name(["data.path=" + "\u732b" * 99])
-    assert folder_name(["data.path=K\udce4fer.csv"]).startswith("data.path-K"), "a byte that is no UTF-8"
+    assert folder_name(["data.path=K\udce4fer.csv"]).startswith("K"), "a byte that is no UTF-8"
 
 
 def test_a_folder_that_is_added_is_the_one() -> None:

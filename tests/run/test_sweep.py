@@ -90,7 +90,7 @@ def test_a_job_that_fails_leaves_the_others_alone(train: Command, tmp_path: Path
                  "seed=0-1", *launcher)  # fmt: skip
     assert done.returncode == 1, done.stderr
     sweep = tmp_path / "multirun" / (
-        "data-table_data.path-items.csv+nowhere.csv_model-kmeans+kmaens_model.K-2_seed-0-1"
+        "items.csv+nowhere.csv_model-kmeans+kmaens_model.K-2_seed-0-1"
     )
     jobs = rows_of(sweep / "jobs.csv")
     assert [job["arguments"] for job in jobs] == [
@@ -102,7 +102,7 @@ def test_a_job_that_fails_leaves_the_others_alone(train: Command, tmp_path: Path
     assert "nowhere.csv" in jobs[4]["error"]
     # Only jobs that ran have a folder, with the same result as alone.
     folders = sorted(p.name for p in sweep.iterdir() if p.is_dir())
-    assert folders == [f"data.path-items.csv_model-kmeans_seed-{seed}" for seed in (0, 1)]
+    assert folders == [f"items.csv_model-kmeans_seed-{seed}" for seed in (0, 1)]
     assert "Traceback" not in done.stderr
     assert "8 jobs in" in done.stdout
     for job in jobs:

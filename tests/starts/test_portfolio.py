@@ -13,11 +13,12 @@ from tests.small_fits import SmallFit
 
 from semicrowd.crowd import simulate
 from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.cells import kmeans_cells
 from semicrowd.starts import portfolio, start
 from semicrowd.starts.answer_model import IndexedAnswers
 from semicrowd.starts.calibration import Calibration, StackedClassifier
 from semicrowd.starts.cotraining import Candidate, scores_without_clusters
-from semicrowd.starts.initial_clusters import NUMBER_FROM_ANSWERS, default_max_clusters
+from semicrowd.starts.initial_clusters import MERGED_BY_ANSWERS, NUMBER_FROM_ANSWERS, default_max_clusters
 from semicrowd.starts.item_classifiers import ItemClassifier
 from semicrowd.starts.portfolio import Cotrained, Portfolio
 from semicrowd.starts.prepared_features import WEIGHTED
@@ -163,10 +164,13 @@ def test_no_part_of_a_candidate_that_is_made_anew_has_seen_the_answer(kind: str,
 
 
 @pytest.mark.usefixtures("few_folds")
-@pytest.mark.parametrize("preparation", ["standardised", WEIGHTED])
-def test_clusters_of_weighted_features_made_anew_have_not_seen_the_answer(preparation: str) -> None:
-    answers, noisy = ANSWERS, np.c_[TABLE, np.random.default_rng(0).normal(size=(200, 4))]
-    row, name = 17, f"{preparation} {NUMBER_FROM_ANSWERS}"
+@pytest.mark.parametrize(
+    "name", [f"standardised {NUMBER_FROM_ANSWERS}", f"{WEIGHTED} {NUMBER_FROM_ANSWERS}", MERGED_BY_ANSWERS]
+)
+def test_clusters_of_features_made_anew_have_not_seen_the_answer(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers, noisy, row = ANSWERS, np.c_[TABLE, np.random.default_rng(0).normal(size=(200, 4))], 17
+    cells = kmeans_cells(TABLE, 12, seed=0)  # more than classes, so that the answers merge some
+    monkeypatch.setattr(Portfolio, "of_features", lambda *_: cells)
     turned = replace(answers, label=np.where(np.arange(answers.num_pairs) == row, 1 - answers.label, answers.label))
     both = (Portfolio(noisy, each, 0, lambda _: None) for each in (answers, turned))
     one, other = (made._refitted_scores(name, made.without_answers(4)[name])[row] for made in both)

@@ -24,6 +24,8 @@ _NUM_CELLS = {"few": 0.5, "many": 1.5}
 EARLIER = "clusters of the earlier fit"
 #: End of the names of the k-means candidates whose number of clusters comes from the answers.
 NUMBER_FROM_ANSWERS = "features, number of clusters from the answers"
+#: Name of the candidate whose clusters are those of the features alone, merged where the answers support it.
+MERGED_BY_ANSWERS = f"{FEATURES_ALONE}, merged by the answers"
 
 
 class Initial(NamedTuple):
@@ -91,13 +93,13 @@ class InitialClusters(PreparedFeatures):
     def _cells(self, amount: str, name: str, seed: int) -> Int[np.ndarray, "n"]:
         number = max(2, min(round(_NUM_CELLS[amount] * self.max_clusters), len(self.answers.annotated) // 2))
         cells = kmeans_cells(self.prepared[name], number, seed, weights=self.weights)
-        return self._joined_by_answers(cells)[self.answers.annotated]
+        return self.merged_by_answers(cells)[self.answers.annotated]
 
     def _by_answers_alone(self, rng: np.random.Generator) -> Int[np.ndarray, "n"]:
         annotated = self.answers.annotated
         clusters = np.zeros(self.answers.num_items, np.int64)
         clusters[annotated] = spectral_clusters(self.answers, self.max_clusters, 2, rng)[-1].numpy()
-        return self._joined_by_answers(clusters)[annotated]
+        return self.merged_by_answers(clusters)[annotated]
 
     def _earlier(self, clusters: Int[np.ndarray, "N"]) -> Int[np.ndarray, "n"]:
         """Clusters in which an item without an earlier one (−1) gets that of its nearest item (first preparation)."""
@@ -109,7 +111,7 @@ class InitialClusters(PreparedFeatures):
     def without_answers(self, number: int) -> dict[str, ClustersWithoutAnswers]:
         """Clusters of the features, by name of the candidate.
 
-        The answers determine at most their number, and the weights of columns.
+        The answers determine at most their number, which of them are merged, and the weights of columns.
 
         Parameters
         ----------
@@ -118,6 +120,8 @@ class InitialClusters(PreparedFeatures):
         rng = stream(self.seed, "portfolio/features", self.restart)
         alone = self.of_features(rng)
         clusters: dict[str, ClustersWithoutAnswers] = {FEATURES_ALONE: lambda _: alone}
+        if self.merged_by_answers(alone).max() < alone.max():
+            clusters[MERGED_BY_ANSWERS] = lambda one: one.merged_by_answers(alone)
         if number > 1:
             for name in self.prepared:
                 seed = int(rng.integers(2**31))
@@ -140,7 +144,7 @@ class InitialClusters(PreparedFeatures):
         """Clusters of all items by the features alone."""
         return clusters_of_features(self.prepared[self.first], max(self.max_clusters, 2), rng, self.weights)[0]
 
-    def _joined_by_answers(self, clusters: Int[np.ndarray, "N"]) -> Int[np.ndarray, "N"]:
+    def merged_by_answers(self, clusters: Int[np.ndarray, "N"]) -> Int[np.ndarray, "N"]:
         """Clusters merged where the answers support it, and until at most ``max_clusters`` remain."""
         indexed = IndexedAnswers.of(self.answers)
         known = np.eye(int(clusters.max()) + 1)[clusters[self.answers.annotated]]

@@ -7,8 +7,9 @@ earlier fit. In one preparation columns have weights by how well they predict th
 to none, with those of all. The best are co-trained again with a stack of all classifiers except networks
 (:mod:`semicrowd.starts.cotraining`, :mod:`semicrowd.starts.calibration`). Three kinds of candidates are not co-trained:
 the clusters of networks that learn the answers, if they are clearly better than all co-trained ones
-(:mod:`semicrowd.starts.networks`); the clusters of the features alone; and k-means with the number of clusters of the
-best candidate so far. Held-out answers select the winner (:mod:`semicrowd.starts.selection`).
+(:mod:`semicrowd.starts.networks`); the clusters of the features alone, as they are and merged where the answers support
+it; and k-means with the number of clusters of the best candidate so far. Held-out answers select the winner
+(:mod:`semicrowd.starts.selection`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -213,7 +214,7 @@ class Portfolio(InitialClusters):
         quick = 2 * len(self.prepared) + (len(self.answers.annotated) > self.max_clusters) + (self.previous is not None)
         number = {
             "quick": quick, "again": min(_FINALISTS + (self.previous is not None), quick), "networks": 1,
-            "features": 1 + len(self.prepared), "refit": _REFIT_FOLDS, "features again": 2 * _REFIT_FOLDS, "items": 1,
+            "features": 2 + len(self.prepared), "refit": _REFIT_FOLDS, "features again": 2 * _REFIT_FOLDS, "items": 1,
         }  # fmt: skip
         work = _WORK | {"items": 1.0 if len(self.rows) < len(self.all_features) else 0.1}
         return Course(self.progress, {kind: (many, work[kind]) for kind, many in number.items()})
@@ -233,8 +234,9 @@ class Portfolio(InitialClusters):
         """The winner and the verdict after candidates are fitted again without each fold of the answers.
 
         If the best one is not confirmed, the best of :meth:`without_answers` is tried, besides the features alone:
-        answers that are too few for co-training may suffice for the number of clusters and for weights of columns. It
-        has to predict the folds better by a standard error, since it is a second attempt.
+        answers that are too few for co-training may suffice to merge clusters of the features, for the number of
+        clusters and for weights of columns. It has to predict the folds better by a standard error, since it is a
+        second attempt.
         """
         others = sorted(without_answers, key=lambda name: -candidates[name].scores.mean())
         second = next((name for name in others if name not in (best, FEATURES_ALONE)), None)
@@ -316,7 +318,7 @@ class Portfolio(InitialClusters):
         clusters = np.zeros(self.answers.num_items, np.int64)
         learned = clusters_by_networks(x, self.answers, cells, self.max_clusters, self.seed, self.restart)
         clusters[self.answers.annotated] = learned
-        clusters = self._joined_by_answers(clusters)[self.answers.annotated]
+        clusters = self.merged_by_answers(clusters)[self.answers.annotated]
         return self._cotrained(clusters, [*self.all_classifiers(), self.network], 0)
 
     def _cotrained(self, clusters: np.ndarray, classifiers: list[ItemClassifier], rounds: int) -> Candidate:

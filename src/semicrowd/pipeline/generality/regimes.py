@@ -62,6 +62,10 @@ _SOME = 0.05
 REGIMES: dict[str, Regime] = {
     "pairs90": Regime("two_coin", options={"sensitivity": 0.9, "specificity": 0.9}),
     "pairs75": Regime("two_coin", options={"sensitivity": 0.75, "specificity": 0.75}),
+    # About what README recommends to begin with; there, the three annotators answer about the same pairs.
+    "first_pairs": Regime(
+        "two_coin", 1.0, {"num_annotators": 3, "pairs_per_annotator": 200, "sensitivity": 0.9, "specificity": 0.9}
+    ),
     "misplaced5": Regime("tasks", 0.05, {"misplaced": 0.1}),
     "misplaced": Regime("tasks", options={"misplaced": 0.1}),
     "misplaced100": Regime("tasks", 1.0, {"misplaced": 0.1}),

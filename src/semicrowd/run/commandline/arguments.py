@@ -4,6 +4,7 @@ import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 
 from semicrowd.errors import UserError
 from semicrowd.files import expanded
@@ -16,6 +17,8 @@ _QUOTES = "\"'"
 _LONGEST = 120
 #: Settings of how a run is executed, which are not part of a folder's name.
 _NOT_NAMED = ("resume", "figures", "logger", "trainer")
+#: Settings of which a folder's name has only the file's name, and choices that these settings imply.
+_FILES = {"data.path": ("data=table", "data=images"), "annotations.path": ("annotations=file",)}
 _SWEEP = ("-m", "--multirun")
 #: Flags of Hydra that show something and run nothing, with the values that may follow each.
 _SHOWING = {
@@ -133,21 +136,35 @@ def _seeds_of(part: str, argument: str) -> range:
 def folder_name(overrides: Sequence[str], *, all_of_them: bool = False) -> str:
     """A folder name for overrides. The same overrides get the same name, so that ``resume=true`` finds the run again.
 
-    ``["data=mnist", "+note=a", "seed=0"]`` gives ``data-mnist_note-a_seed-0``. Characters that need quoting are
-    replaced; a short hash then keeps different overrides apart. Settings of how a run is executed are left out, unless
-    ``all_of_them``: two jobs of a sweep may differ in nothing else.
+    ``["data=mnist", "+note=a", "seed=0"]`` gives ``data-mnist_note-a_seed-0``, and ``["data.path=a.csv", "seed=0"]``
+    gives ``a.csv_seed-0``. Folders of paths are left out, and characters that need quoting are replaced; a short hash
+    then keeps different overrides apart. Settings of how a run is executed are left out, unless ``all_of_them``: two
+    jobs of a sweep may differ in nothing else.
     """
     named = [o for o in overrides if "=" in o and (all_of_them or not _not_in_name(o))]
     if not named:
         return "default"
+    spare = [choice for o in named for choice in _FILES.get(_key(o), ())]
+    named = [o for o in named if o not in spare]
     plain = "_".join(o.lstrip("+").replace("=", "-", 1) for o in named)
-    name = re.sub(r"[^\w.+-]", "_", plain.replace(",", "+"))
-    if name == plain.replace(",", "+") and len(name.encode()) <= _LONGEST:
+    shown = "_".join(map(_shown, named)).replace(",", "+")
+    name = re.sub(r"[^\w.+-]", "_", shown).lstrip(".")  # such as a folder of images that is called ..
+    if name and name == shown and "/" not in plain and len(name.encode()) <= _LONGEST:
         return name
     short = name.encode()[: _LONGEST - 9].decode(errors="ignore")  # file systems count bytes
     return f"{short}-{hashlib.sha256(plain.encode(errors='surrogateescape')).hexdigest()[:8]}"
 
 
+def _key(override: str) -> str:
+    return override.split("=", 1)[0].lstrip("+~")
+
+
+def _shown(override: str) -> str:
+    if _key(override) in _FILES:
+        return ",".join(PurePath(path).name for path in override.split("=", 1)[1].split(","))
+    return override.lstrip("+").replace("=", "-", 1)
+
+
 def _not_in_name(override: str) -> bool:
-    key = override.split("=", 1)[0].lstrip("+~")
+    key = _key(override)
     return key.startswith(("hydra.", "hydra/")) or key.split(".")[0] in _NOT_NAMED
