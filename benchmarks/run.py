@@ -22,7 +22,7 @@ from large import large
 from mpckmeans import mpckmeans
 from new_items import predict
 from pairs import pairs
-from questions import questions
+from questions import questions, repeated
 from scaling import scaling
 from scdc import scdc
 from semicrowd.errors import UserError
@@ -55,6 +55,7 @@ SUBJECTS = {
     "predict": "items a second that every method assigns, after a small fit",
     "forecasts": "check's forecasts of the time of co-training, beside its time on data of many shapes",
     "questions": "answers to the questions of questions.csv, beside answers about random pairs",
+    "repeated": "600 answers about 600 random pairs, beside 600 about 200 pairs, of three people each",
     "irrelevant": "what columns that have nothing to do with the question cost co-training",
     "intervals": "how often intervals of annotators contain the true rates, by the form of the answers",
     "gibbs": "sweeps of the Dirichlet process mixtures on MNIST, and their growth with items and clusters",
@@ -97,6 +98,7 @@ def main() -> None:
         "irrelevant": partial(irrelevant, arguments.quick),
         "intervals": partial(intervals, arguments.quick),
         "questions": partial(questions, arguments.quick),
+        "repeated": partial(repeated, arguments.quick),
         "gibbs": partial(gibbs, arguments.quick),
     }
     if arguments.quick:

@@ -177,3 +177,11 @@ def test_answers_to_questions_are_beside_those_about_random_pairs() -> None:
     before, asked, random, difference = map(float, row[2:])
     assert difference == pytest.approx(asked - random, abs=0.0015)
     assert min(before, asked, random) > 0.5
+
+
+@pytest.mark.slow
+def test_many_pairs_asked_once_are_beside_fewer_asked_of_three() -> None:
+    ((_, row),) = tables("repeated")
+    once, error, thrice, other_error = map(float, row[2:])
+    assert min(once, thrice) > 0.5
+    assert 0 < max(error, other_error) < 0.2
