@@ -53,6 +53,7 @@ def repeated(quick: bool = False) -> None:
             for times in (1, _TIMES):
                 answers = _asked_several_people(labels, _ALL // times, times, seed)
                 fit = CoTraining(random_state=seed).fit(features, pairs=answers)
+                assert fit.workers_ is not None
                 found = fit.workers_.set_index("annotator")[["sensitivity", "specificity"]]
                 error = np.abs(found.to_numpy() - _RATES[[int(one) for one in found.index], None]).mean()
                 row += [f"{normalized_mutual_info_score(labels, fit.labels_):.3f}", f"{error:.3f}"]

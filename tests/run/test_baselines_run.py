@@ -9,8 +9,8 @@ import pytest
 from sklearn.metrics import normalized_mutual_info_score
 
 from semicrowd.data import Dataset, load_dataset
+from semicrowd.estimators import ESTIMATORS
 from semicrowd.run.composition import composed
-from semicrowd.run.estimator import make_estimator
 from semicrowd.run.session import Session
 from semicrowd.run.settings import resolved
 from semicrowd.settings.rule import Facts
@@ -145,7 +145,7 @@ def test_a_test_split_is_predicted_and_figures_have_shares(tmp_path: Path) -> No
     data = Dataset("known", features, labels, np.array([[9.0], [-9.0], [8.0]], np.float32), np.array([1, 0, 1]))
     given = composed(["model=gmm", "model.K=2", "model.n_init=1", "figures=false"])
     settings = resolved(given, Facts(10, 1, data="known"))
-    estimator = make_estimator(settings, data)
+    estimator = ESTIMATORS["gmm"](n_clusters=2, n_init=1)
     metrics = Session(settings, tmp_path, data, None, estimator, RunTracker()).run(resume=False)
     assert metrics["test/acc"] == metrics["train/acc"] == 1
     test = rows_of(tmp_path / "test_assignments.csv")

@@ -17,8 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.workers import WorkerPosterior, worker_frame
-from semicrowd.data import Dataset
-from semicrowd.errors import UnreliableResultWarning, UserError, naming_extras, nearest
+from semicrowd.errors import UserError, naming_extras, nearest
 from semicrowd.estimators import docstrings, persistence
 from semicrowd.estimators.inputs import (
     checked_answers,
@@ -74,8 +73,6 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
     takes_missing: ClassVar[bool] = False
     #: Whether the method has ``predict``.
     takes_new_items: ClassVar[bool] = False
-    #: Whether ``fit`` warns of a result that is not to be trusted. With a monitor it does not: a run does it itself.
-    _warns: ClassVar[bool] = False
     #: Parameters, defined in the class of parameters. ``n_clusters`` is the number of clusters or its maximum; some
     #: methods that estimate the number have none.
     n_clusters: Any
@@ -129,11 +126,20 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         UserError
             For parameters out of range, items or answers that cannot be used, and where answers are needed and missing.
         """
+        features, answers = self._inputs(X, y, pairs)
+        with naming_extras():
+            result = self._run(features, answers, monitor or Monitor(progress=bool(self.verbose)))
+        if result is not None:
+            self._set_result(result, answers)
+        return self
+
+    def _inputs(self, X: Any, y: Any, pairs: Any) -> tuple[np.ndarray, PairAnnotations | None]:
+        """The items and answers that are fitted to; sets what an estimator has of them, and forgets an earlier fit."""
         if isinstance(self, Parameters):
             self.check_parameters()
         if pairs is None and labels_alone(y):
             warnings.warn("y: labels of items are not used; pass answers about pairs of items as pairs=…",
-                          UserWarning, stacklevel=2)  # fmt: skip
+                          UserWarning, stacklevel=3)  # fmt: skip
             y = None
         items = items_to_fit(self, X)
         features = checked_features(self, items.X, fit=True)
@@ -147,35 +153,17 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         if answers is None and self.requires_answers:
             raise UserError(f"pairs: {type(self).__name__} needs answers about the items; expected i,j,worker,label")
         self.seed_ = _seed(self.random_state)
-        warns = self._warns and monitor is None
-        if monitor is None and self.verbose:
-            monitor = Monitor(progress=True)
-        self.__dict__.pop("components_", None)  # of an earlier fit
-        with naming_extras():
-            result = self._run(features, answers, monitor)
-        if result is None:  # not the first of several processes that train together
-            return self
+        self.__dict__.pop("components_", None)
+        return features, answers
+
+    def _set_result(self, result: Result, answers: PairAnnotations | None) -> None:
+        """Set the attributes of the result."""
         self.result_ = result
-        self.labels_ = self.result_.final.cluster
+        self.labels_ = result.final.cluster
         self.n_clusters_ = len(np.unique(self.labels_))
         self.workers_ = None
-        if answers is not None and self.result_.workers is not None:
-            clusters = self.result_.final.memberships_or_clusters
-            self.workers_ = worker_frame(self.result_.workers, self.result_.best, answers, clusters)
-        if warns:
-            self._warn(features, answers)
-        return self
-
-    def _warn(self, features: np.ndarray, answers: PairAnnotations | None) -> None:
-        """Warn whoever has called ``fit`` of a method that inherits it (stack level 4) if the result is unreliable."""
-        # Imported here: it needs torch, and simple methods do not.
-        from semicrowd.evaluation.trust import reliability_warnings
-
-        data = None
-        if self.columns_ is not None:  # advice names columns
-            data = Dataset("X", features.astype(np.float32), columns=self.columns_)
-        for line in reliability_warnings(self.result_, answers, data=data):
-            warnings.warn(line, UnreliableResultWarning, stacklevel=4)
+        if answers is not None and result.workers is not None:
+            self.workers_ = worker_frame(result.workers, result.best, answers, result.final.memberships_or_clusters)
 
     def number_clusters(self, previous: np.ndarray | None = None) -> None:
         """Number the clusters like those of an earlier fit, or without one by size; only once after a fit.
@@ -224,7 +212,7 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         return found
 
     @abstractmethod
-    def _run(self, features: np.ndarray, answers: PairAnnotations | None, monitor: Monitor | None) -> Result | None:
+    def _run(self, features: np.ndarray, answers: PairAnnotations | None, monitor: Monitor) -> Result | None:
         """Fit to checked items and answers; sets the attributes that ``predict`` needs.
 
         Returns the result; None in all processes but the first, if several train together.
@@ -258,7 +246,7 @@ CrowdClusterer._attributes = docstrings.sections(CrowdClusterer).get("Attributes
 class OneShotClusterer(CrowdClusterer):
     """A method that is not iterative."""
 
-    def _run(self, features: np.ndarray, answers: PairAnnotations | None, monitor: Monitor | None) -> Result:
+    def _run(self, features: np.ndarray, answers: PairAnnotations | None, monitor: Monitor) -> Result:
         return iterate(_OneShot(self, features, answers), monitor)
 
     @abstractmethod

@@ -1,5 +1,6 @@
 """Base class of methods that can go on from the clusters of an earlier fit, and whose items may have weights."""
 
+import warnings
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -8,8 +9,10 @@ import pandas as pd
 from jaxtyping import Float, Int
 from sklearn.utils.validation import _num_samples
 
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.data import Dataset
 from semicrowd.data.cells import id_text
-from semicrowd.errors import UserError
+from semicrowd.errors import UnreliableResultWarning, UserError, naming_extras
 from semicrowd.estimators import docstrings
 from semicrowd.estimators.base import CrowdClusterer
 from semicrowd.estimators.inputs import names_of_rows
@@ -33,8 +36,6 @@ class ContinuedClusterer(CrowdClusterer):
 
     Items may have weights. ``fit`` warns (:class:`semicrowd.UnreliableResultWarning`) if the result is unreliable."""
 
-    _warns = True
-
     #: Clusters of an earlier fit, −1 of items that are new; None without one.
     _previous: Int[np.ndarray, "N"] | None = None
     #: Weights of the items, whose mean is 1; None: all are 1.
@@ -55,12 +56,28 @@ class ContinuedClusterer(CrowdClusterer):
                 self._previous = _checked(previous, _num_samples(X), names_of_rows(X))
             if sample_weight is not None:
                 self._weights = checked_weights(sample_weight, _num_samples(X), names_of_rows(X))
-            super().fit(X, y, pairs=pairs, monitor=monitor)
-            if hasattr(self, "result_"):  # not in the other ones of several processes
+            features, answers = self._inputs(X, y, pairs)
+            with naming_extras():
+                result = self._run(features, answers, monitor or Monitor(progress=bool(self.verbose)))
+            if result is not None:  # not in the other ones of several processes
+                self._set_result(result, answers)
+                if monitor is None:  # a run warns itself
+                    self._warn(features, answers)
                 self.number_clusters(self._previous)
             return self
         finally:
             self._previous = self._weights = None
+
+    def _warn(self, features: np.ndarray, answers: PairAnnotations | None) -> None:
+        """Warn whoever has called ``fit`` (stack level 3) if the result is unreliable."""
+        # Imported here: it needs torch, and this module is imported by simple methods, too.
+        from semicrowd.evaluation.trust import reliability_warnings
+
+        data = None
+        if self.columns_ is not None:  # advice names columns
+            data = Dataset("X", features.astype(np.float32), columns=self.columns_)
+        for line in reliability_warnings(self.result_, answers, data=data):
+            warnings.warn(line, UnreliableResultWarning, stacklevel=3)
 
     fit.__doc__ = docstrings.with_parameter(CrowdClusterer.fit.__doc__, _MORE, before="monitor")
 

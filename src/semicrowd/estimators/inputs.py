@@ -169,7 +169,7 @@ def _with_warnings(answers: PairAnnotations) -> PairAnnotations:
     """Return the answers; warn if some rows were left out."""
     for note in answers.notes:
         if csv_file.LEFT_OUT in note or NO_ANSWER in note:
-            warnings.warn(note, UserWarning, stacklevel=4)
+            warnings.warn(note, UserWarning, stacklevel=5)
     return answers
 
 

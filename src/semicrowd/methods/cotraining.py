@@ -117,7 +117,7 @@ class CoTraining(CoTrainingParameters, ContinuedClusterer):
             super().number_clusters(previous)
             self.memberships_ = self._in_order(self.memberships_)
 
-    def _run(self, features: np.ndarray, answers: PairAnnotations | None, monitor: Monitor | None) -> Result:
+    def _run(self, features: np.ndarray, answers: PairAnnotations | None, monitor: Monitor) -> Result:
         if self.image_shape is not None and math.prod(self.image_shape) != features.shape[1]:
             raise UserError(
                 f"image_shape={list(self.image_shape)}: {math.prod(self.image_shape)} pixels; expected "

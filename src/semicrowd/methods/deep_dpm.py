@@ -105,7 +105,7 @@ class DeepDPM(DeepDPMParameters, TransformerMixin, CrowdClusterer):
         """Clusters [N] of items."""
         return Assignment.of(self.predict_proba(X), self.components_).cluster
 
-    def _run(self, features: np.ndarray, answers: PairAnnotations | None, monitor: Monitor | None) -> Result:
+    def _run(self, features: np.ndarray, answers: PairAnnotations | None, monitor: Monitor) -> Result:
         if features.shape[1] < 2:
             raise UserError("X: 1 feature(s); expected at least two, because the flow shifts one by the other")
         self.scaler_ = ColumnScaler().fit(features)

@@ -96,7 +96,7 @@ class _Generative(GenerativeParameters, ContinuedClusterer):
     model_: GenerativeModel
     recipe_: Recipe
 
-    def _run(self, features: np.ndarray, answers: PairAnnotations | None, monitor: Monitor | None) -> Result | None:
+    def _run(self, features: np.ndarray, answers: PairAnnotations | None, monitor: Monitor) -> Result | None:
         if isinstance(self.settings, Recipe):
             self.recipe_ = self.settings
         else:
@@ -129,7 +129,7 @@ class _Generative(GenerativeParameters, ContinuedClusterer):
                 self._previous, weights,
             )  # fmt: skip
             module = ClusteringModule(model, data, plan)
-            train(module, monitor or Monitor(), trainer)
+            train(module, monitor, trainer)
             result = evaluate(model, module.data) if is_first() else None
             if result is not None and module.verdicts:
                 result = replace(result, verdict=module.verdicts[result.best])

@@ -121,7 +121,7 @@ class SampledClusterer(CrowdClusterer):
     #: Name of the hyperplanes' loss; empty: no hyperplanes.
     loss_of_planes: ClassVar[str] = ""
 
-    def _run(self, features: np.ndarray, answers: PairAnnotations | None, monitor: Monitor | None) -> Result:  # noqa: ARG002
+    def _run(self, features: np.ndarray, answers: PairAnnotations | None, monitor: Monitor) -> Result:  # noqa: ARG002
         return iterate(_Fit(self, features, self._order(len(features))), monitor)
 
     def _order(self, items: int) -> np.ndarray | None:  # noqa: ARG002

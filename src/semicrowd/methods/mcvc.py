@@ -103,7 +103,7 @@ class MCVC(MCVCParameters, CrowdClusterer):
         super().number_clusters(previous)
         self.view_labels_[0] = self.labels_
 
-    def _run(self, features: np.ndarray, answers: PairAnnotations | None, monitor: Monitor | None) -> Result:
+    def _run(self, features: np.ndarray, answers: PairAnnotations | None, monitor: Monitor) -> Result:
         assert answers is not None
         self.scaler_ = ColumnScaler(with_mean=self.standardize, with_std=self.standardize).fit(features)
         return iterate(_Fit(self, features, answers), monitor)

@@ -168,7 +168,7 @@ class SLPD(SLPDParameters, CrowdClusterer):
         self._take(parts, torch.from_numpy(self.bounds_[some.start : some.stop]))
         return self
 
-    def _run(self, features: np.ndarray, answers: PairAnnotations | None, monitor: Monitor | None) -> Result:
+    def _run(self, features: np.ndarray, answers: PairAnnotations | None, monitor: Monitor) -> Result:
         blocks = None if answers is None else blocks_of(answers)
         return iterate(_Fit([self], [self._prepared(features)], [blocks]), monitor)
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import yaml
 from hydra import compose, initialize_config_dir
@@ -101,6 +101,14 @@ class Given:
     run_dir: str = "runs/default"
     sweep_dir: str = "multirun/default"
     launcher: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, content: Mapping[str, Any]) -> Self:
+        """All settings of a run's config.yaml as given ones, so that no rule sets any of them again."""
+        choices = {group: content[group]["name"] for group in CHOSEN}
+        known = {*(name for kind in TOP for name in names_of(kind)), *described_by_name(groups_of(choices))}
+        values = {name: value for name, value in dotted(content).items() if name in known}
+        return cls(choices, values, dict.fromkeys([*choices, *values], "config.yaml"))
 
 
 def parsed(overrides: Sequence[str]) -> list[Override]:

@@ -1,9 +1,8 @@
-"""Makes the estimator for a run's settings, and assigns items by it."""
+"""What a run does with its estimator beside the fit: checks before it, further arguments of it, new items after it."""
 
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
@@ -13,31 +12,28 @@ from semicrowd.estimators.base import CrowdClusterer, OrderedClusterer
 from semicrowd.estimators.continued import ContinuedClusterer
 from semicrowd.fitting.result import Assignment
 from semicrowd.run.settings import Resolved
-from semicrowd.settings.parameters import Recipe
+from semicrowd.settings.methods import METHODS
 from semicrowd.settings.training import TrainerSettings
 
 
-def make_estimator(settings: Resolved, data: Dataset) -> CrowdClusterer:
-    """The estimator of a run, with the resolved settings of the fit.
+def check_able(settings: Resolved, data: Dataset, answers: PairAnnotations | None, estimator: CrowdClusterer) -> None:
+    """Refuse a run that the method or this machine cannot do.
 
     Raises
     ------
     UserError
-        For settings of the trainer that this machine cannot provide, such as a GPU.
+        For settings of the trainer that this machine cannot provide, such as a GPU; for answers that are missing; and
+        as :func:`check_complete`.
     """
-    assert settings.fit is not None
-    name, seed = settings.choices["model"], settings.values["seed"]
-    if not isinstance(settings.fit, Recipe):
-        made: CrowdClusterer = clone(settings.fit.model).set_params(random_state=seed)
-        if hasattr(made, "n_jobs"):
-            made.set_params(n_jobs=settings.values["trainer.jobs"])
-        return made.set_params(image_shape=data.image_shape) if getattr(made, "image_shape", 0) is None else made
-    # Imported here: other methods do not need Lightning.
-    from semicrowd.fitting.training import check_trainer
+    name = settings.choices["model"]
+    if METHODS[name].trained:
+        # Imported here: other methods do not need Lightning.
+        from semicrowd.fitting.training import check_trainer
 
-    trainer = TrainerSettings.of(settings.group("trainer"))
-    check_trainer(trainer)
-    return ESTIMATORS[name](settings=settings.fit, image_shape=data.image_shape, trainer=trainer, random_state=seed)
+        check_trainer(TrainerSettings.of(settings.group("trainer")))
+    if estimator.requires_answers and answers is None:
+        raise UserError(f"model={name}: needs answers; expected annotations=<name> other than annotations=none")
+    check_complete(data, estimator)
 
 
 def check_complete(data: Dataset, estimator: CrowdClusterer) -> None:

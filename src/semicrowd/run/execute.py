@@ -16,7 +16,7 @@ from semicrowd.run.files.config import CONFIG, check_same, more_epochs, read_con
 from semicrowd.run.files.inputs import PROVENANCE, check_files, check_inputs, file_hashes
 from semicrowd.run.inputs import resolve_on_data
 from semicrowd.run.processes import check_processes, place
-from semicrowd.run.settings import check_given, given_in_vain
+from semicrowd.run.settings import given_in_vain
 
 Metrics = dict[str, float | int]
 
@@ -24,7 +24,8 @@ Metrics = dict[str, float | int]
 def execute(given: Given, run_dir: Path) -> Metrics:
     """Do a run with the settings ``given``, write its files into ``run_dir``, and return the content of metrics.json.
 
-    All settings and all input are checked before the first file is written or removed. If torchrun or srun has started
+    The caller has checked the settings by themselves (:func:`semicrowd.run.settings.check_given`). All input, and how
+    the settings fit it, is checked before the first file is written or removed. If torchrun or srun has started
     several processes of the run, only the first writes files; the others take part in the training and return ``{}``.
 
     Raises
@@ -35,7 +36,6 @@ def execute(given: Given, run_dir: Path) -> Metrics:
         After Ctrl-C, kill or a closed terminal. If the run had started, the status in status.json is ``interrupted``,
         and ``resume=true`` continues from what it has kept.
     """
-    check_given(given)
     check_processes(given)
     content = {**given.choices, **given.values, **given.extra}
     before, finished = _before(given, run_dir)
@@ -44,15 +44,14 @@ def execute(given: Given, run_dir: Path) -> Metrics:
         if not finished:
             from semicrowd.run.rank import train_along
 
-            settings, data, answers = resolve_on_data(given)
-            train_along(settings, data, answers, run_dir)
+            train_along(given, run_dir)
         return {}
     if done := finished and same_given(before, content):
         check_files(run_dir, given.values)
         if _has_hashes(given):
             return _nothing_to_do(run_dir)
     try:
-        settings, data, answers = resolve_on_data(given)
+        settings, data, answers, estimator = resolve_on_data(given)
     except UserError as error:
         if not done:
             raise
@@ -72,17 +71,13 @@ def execute(given: Given, run_dir: Path) -> Metrics:
         _note(note)
     tell(settings, data, answers)
 
-    from semicrowd.run.estimator import check_complete, make_estimator
+    from semicrowd.run.estimator import check_able
     from semicrowd.run.session import Session
     from semicrowd.starts.recent import RECENT
     from semicrowd.tracking import start_run
     from semicrowd.tracking.store import open_store
 
-    estimator = make_estimator(settings, data)
-    if estimator.requires_answers and answers is None:
-        name = settings.choices["model"]
-        raise UserError(f"model={name}: needs answers; expected annotations=<name> other than annotations=none")
-    check_complete(data, estimator)
+    check_able(settings, data, answers, estimator)
     if settings.values["logger.name"] != "none":
         open_store(settings.values["logger.uri"], settings.values["logger.experiment"])
     for path in map(Path, origin["files"]):

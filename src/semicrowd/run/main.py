@@ -11,6 +11,8 @@ from semicrowd.errors import UserError, naming_extras, without_traceback
 from semicrowd.run.commandline import as_typed, program
 from semicrowd.run.commandline.arguments import Command, implied, parse
 from semicrowd.run.commandline.mistakes import explain, is_mistake
+from semicrowd.run.composition import CONF, Given, composed, register
+from semicrowd.run.settings import check_given, resolved, sources
 
 
 @without_traceback
@@ -25,73 +27,76 @@ def main(arguments: Sequence[str]) -> int:
         sweep = command.sweep
         _prepare_environment(arguments)
         with naming_extras():
-            if command.help:
-                from semicrowd.run.commandline.help import help_page
-
-                print(as_typed(help_page(command.overrides)), end="")
-            elif command.showing:
-                _show_by_hydra(command)
-            elif command.sweep:
+            if command.help or command.showing:
+                _show(command)
+                return 0
+            if sweep:
                 from semicrowd.run.sweep import run_sweep
 
                 run_sweep(command.overrides)
-            else:
-                _run(command)
-    except KeyboardInterrupt:
-        how = "continues the run, from what it has kept"
-        print(f"interrupted; the same command with resume=true {how}", file=sys.stderr)
-        return 130
+                return 0
+            given = composed(command.overrides)
+            check_given(given)
+            if (launcher := given.launcher["name"]) != "basic":
+                raise UserError(f"hydra/launcher={launcher}: only for sweeps; expected -m, even for a single job")
+            if command.explain:
+                _explain(given)
+                return 0
+            # Imported here: it takes time, and most wrong arguments have been found by now.
+            from semicrowd.run.commandline.show import show_run
+            from semicrowd.run.execute import execute
+
+            run_dir = Path(given.run_dir).absolute()
+            if metrics := execute(given, run_dir):  # of several processes of the run, only the first has metrics
+                show_run(metrics, run_dir)
     except BrokenPipeError:
         raise
-    except Exception as error:
-        if is_mistake(error):
-            print(as_typed(f"error: {explain(error, arguments)}"), file=sys.stderr)
-            return 2
-        if isinstance(error, OSError) and not sweep:
-            print(f"error: {error.filename or 'a file'}: cannot be used: {error.strerror or error}", file=sys.stderr)
-            return 2
-        traceback.print_exc()
-        return 1
+    except (Exception, KeyboardInterrupt) as error:
+        return _failed(error, arguments, sweep)
     return 0
 
 
-def _run(command: Command) -> None:
-    from semicrowd.run.composition import composed
-    from semicrowd.run.settings import check_given
+def _failed(error: BaseException, arguments: Sequence[str], sweep: bool) -> int:
+    """Say on the error stream what went wrong; returns the exit code."""
+    if isinstance(error, KeyboardInterrupt):
+        how = "continues the run, from what it has kept"
+        print(f"interrupted; the same command with resume=true {how}", file=sys.stderr)
+        return 130
+    if isinstance(error, Exception) and is_mistake(error):
+        print(as_typed(f"error: {explain(error, arguments)}"), file=sys.stderr)
+        return 2
+    if isinstance(error, OSError) and not sweep:
+        print(f"error: {error.filename or 'a file'}: cannot be used: {error.strerror or error}", file=sys.stderr)
+        return 2
+    traceback.print_exception(error)
+    return 1
 
-    given = composed(command.overrides)
-    check_given(given)
-    if (launcher := given.launcher["name"]) != "basic":
-        raise UserError(f"hydra/launcher={launcher}: only for sweeps; expected -m, even for a single job")
-    # Imported here: importing torch takes seconds, and most wrong arguments have been found by now.
-    if command.explain:
-        from semicrowd.run.check import tell
-        from semicrowd.run.commandline.show import show_explanation
-        from semicrowd.run.inputs import resolve_on_data
 
-        settings, data, answers = resolve_on_data(given)
-        show_explanation(settings)
-        tell(settings, data, answers)
+def _show(command: Command) -> None:
+    """Print the page of all settings, or one of Hydra's own, such as ``--cfg job``, where what rules set is null."""
+    if command.help:
+        from semicrowd.run.commandline.help import help_page
+
+        print(as_typed(help_page(command.overrides)), end="")
         return
-    from semicrowd.run.commandline.show import show_run
-    from semicrowd.run.execute import execute
-
-    run_dir = Path(given.run_dir).absolute()
-    metrics = execute(given, run_dir)
-    if metrics:  # of several processes of the run, only the first has metrics
-        show_run(metrics, run_dir)
-
-
-def _show_by_hydra(command: Command) -> None:
-    """Print one of Hydra's own pages, such as ``--cfg job``. The rules set settings later that are null there."""
     import hydra
-
-    from semicrowd.run.composition import CONF, register
 
     register()
     os.environ["HYDRA_FULL_ERROR"] = "1"  # exceptions come here instead of being printed by Hydra
     sys.argv = [sys.argv[0], *command.overrides, *command.showing, *(["-m"] if command.sweep else [])]
     hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")(lambda _: None)()
+
+
+def _explain(given: Given) -> None:
+    """Print all settings with the argument, file or rule that set each, and what is said before a fit."""
+    from semicrowd.run.check import tell
+    from semicrowd.run.commandline.show import show_explanation
+    from semicrowd.run.inputs import facts_of, load_inputs
+
+    data, answers = load_inputs(sources(given).content)
+    settings = resolved(given, facts_of(data, answers), data.chosen)
+    show_explanation(settings)
+    tell(settings, data, answers)
 
 
 def _prepare_environment(arguments: Sequence[str]) -> None:

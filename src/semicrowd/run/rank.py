@@ -13,16 +13,14 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import semicrowd
-from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.data import Dataset
 from semicrowd.errors import UserError
 from semicrowd.fitting.monitor import Monitor
 from semicrowd.interrupts import end_with
-from semicrowd.run.estimator import make_estimator, more_of_items
+from semicrowd.run.composition import Given
+from semicrowd.run.estimator import more_of_items
 from semicrowd.run.files.config import CONFIG, read_config
-from semicrowd.run.inputs import load_inputs
+from semicrowd.run.inputs import resolve_on_data
 from semicrowd.run.processes import place
-from semicrowd.run.settings import Resolved
 
 #: Environment variables by which Lightning distinguishes the processes. If an earlier job of a sweep, or the user's
 #: shell, has set them, the next run would wait for a first process that does not exist.
@@ -72,17 +70,11 @@ def _leave_group() -> None:
         distributed.destroy_process_group()
 
 
-def train_along(settings: Resolved, data: Dataset, answers: PairAnnotations | None, run_dir: Path) -> None:
-    """Train as one of several processes, not the first.
-
-    Parameters
-    ----------
-    settings, data, answers : of the run
-    run_dir : of the run; only its checkpoint is read
-    """
+def train_along(given: Given, run_dir: Path) -> None:
+    """Train as one of several processes of a run, not the first; only the checkpoint in ``run_dir`` is read."""
+    settings, data, answers, estimator = resolve_on_data(given)
     monitor = Monitor(folder=run_dir, resume=settings.values["resume"], snapshots=settings.values["snapshots"])
     try:
-        estimator = make_estimator(settings, data)
         estimator.fit(data.features, answers, monitor=monitor, **more_of_items(estimator, data))
     finally:
         _leave_group()
@@ -93,9 +85,9 @@ def main(arguments: Sequence[str]) -> int:
     # Without a second argument: the user has started this process, on another machine than the first process.
     run_dir, first = Path(arguments[0]), int(arguments[1]) if arguments[1:] else os.getppid()
     end_with(first)
-    content = read_config(run_dir / CONFIG)
+    given = Given.read(read_config(run_dir / CONFIG))
     try:
-        train_along(Resolved.read(content), *load_inputs(content), run_dir)
+        train_along(given, run_dir)
     except KeyboardInterrupt:
         return 130
     except UserError:  # the first process prints the same message

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 
+from sklearn.base import clone
+
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
 from semicrowd.estimators.base import CrowdClusterer
@@ -16,7 +18,7 @@ from semicrowd.evaluation.scores import Evaluation, Likeliest, score
 from semicrowd.evaluation.trust import reliability_warnings
 from semicrowd.files import MODEL, RUN_FILES
 from semicrowd.fitting.monitor import Monitor
-from semicrowd.run.estimator import assigned, make_estimator, more_of_items
+from semicrowd.run.estimator import assigned, more_of_items
 from semicrowd.run.files.results import write_results
 from semicrowd.run.page import write_page_of_run
 from semicrowd.run.rank import as_others
@@ -136,7 +138,7 @@ class Session:
             print(f"note: held_out=true: {why}; answers/held_out_gain is left out", file=sys.stderr)
             return None
         training, held_out = parts
-        again = make_estimator(self.settings, self.data)
+        again = clone(self.estimator)
         # Without the clusters of an earlier fit: those were fitted to the answers that are held out here.
         again.fit(self.data.features, training, monitor=Monitor(),
                   **more_of_items(again, replace(self.data, previous=None)))  # fmt: skip

@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any
 
 from semicrowd.errors import UserError
 from semicrowd.run.composition import Given, composed
-from semicrowd.settings.fields import described_by_name, dotted, plain, shown
-from semicrowd.settings.groups import CHOSEN, TOP, groups_foreign_to, groups_of, names_of
+from semicrowd.settings.fields import described_by_name, plain, shown
+from semicrowd.settings.groups import TOP, groups_foreign_to, groups_of, names_of
 from semicrowd.settings.methods import METHODS, Kind
 from semicrowd.settings.parameters import FitSettings
 from semicrowd.settings.rule import Facts, fit_settings
@@ -36,16 +36,6 @@ class Resolved:
     origins: dict[str, str]
     extra: dict[str, Any]
     fit: FitSettings | None = None
-
-    @classmethod
-    def read(cls, content: Mapping[str, Any]) -> Self:
-        """The settings of a run from its config.yaml; ``origins`` and ``extra`` are left empty."""
-        choices = {group: content[group]["name"] for group in CHOSEN}
-        of_the_fit = described_by_name(METHODS[choices["model"]].groups)
-        known = described_by_name({"": RunSettings, **groups_of(choices)}) | of_the_fit
-        values = {name: value for name, value in dotted(content).items() if name in known}
-        fit_values = {name: value for name, value in values.items() if name in of_the_fit}
-        return cls(choices, values, {}, {}, fit_settings(choices["model"], fit_values, None))
 
     def group(self, name: str) -> dict[str, Any]:
         """Settings of a group; ``""`` stands for the settings without a group."""
