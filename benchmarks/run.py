@@ -4,6 +4,7 @@ Each figure is measured on this machine, now. Two threads where a subject says s
 """
 
 import argparse
+import warnings
 from functools import partial
 from pathlib import Path
 
@@ -25,7 +26,7 @@ from pairs import pairs
 from questions import questions, repeated
 from scaling import scaling
 from scdc import scdc
-from semicrowd.errors import UserError
+from semicrowd.errors import UnreliableResultWarning, UserError
 from semicrowd.fitting.progress import threads_of_a_fit
 from sizes import sizes
 from tables import tables
@@ -73,6 +74,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="random images, few steps: the figures mean nothing")
     parser.add_argument("--figure", type=Path, metavar="PATH", help="where to draw the curves (default: nowhere)")
     arguments = parser.parse_args()
+    warnings.filterwarnings("ignore", category=UnreliableResultWarning)
     bench = Bench(arguments.quick)
     run = {
         "restarts": partial(restarts, arguments.quick),

@@ -141,6 +141,7 @@ def check_finished(run: Path) -> None:
     if status is None:
         raise UserError(f"{run}: not the folder of a run (no {STATUS} that can be read)")
     if status != "finished":
+        status = "running, or killed" if status == "running" else status
         raise UserError(f"{run}: a run that has not finished ({status}); the same command with resume=true goes on")
 
 

@@ -119,8 +119,8 @@ def test_names_of_columns_are_texts_by_the_names_that_there_are(columns: Any) ->
 
 
 def test_a_header_that_is_not_understood_is_said_as_the_file_has_it(tmp_path: Path) -> None:
-    hint = r"columns of other names: annotations.columns=\{i: …\}, or in Python read_answers\(…, columns=…\)$"
-    with pytest.raises(UserError, match=rf"found one,other,who,answer; {hint}"):
+    hint = r"columns of other names: 'annotations.columns=\{i: …\}', or in Python read_answers\(…, columns=\{…\}\)$"
+    with pytest.raises(UserError, match=rf"found one,other,who,answer \(one, other, who not understood\); {hint}"):
         answers_of_files(DATA, FileSettings(path=written(tmp_path, "one,other,who,answer\na,b,eve,1\n")))
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from semicrowd.run.commandline.arguments import parse
+from semicrowd.run.commandline.arguments import implied, parse
 from semicrowd.run.composition import composed, parsed
 from semicrowd.run.settings import check_given
 from semicrowd.run.sweep import combinations
@@ -68,7 +68,8 @@ make demo
 @pytest.mark.parametrize(("page", "command"), COMMANDS)
 def test_a_command_composes(page: str, command: str) -> None:
     several = ["-m"] if "," in command or re.search(r"seed=\d+-", command) else []
-    asked = parse([*several, *arguments(command)])
+    given = arguments(command)
+    asked = parse([*several, *given, *implied(given)])
     jobs = combinations(parsed(asked.overrides))
     for overrides in {tuple(one for one in job.overrides if not one.startswith("seed=")) for job in jobs}:
         check_given(composed(overrides))

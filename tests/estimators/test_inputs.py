@@ -45,6 +45,18 @@ def test_arrays_of_three_to_five_columns() -> None:
     _is(checked_answers(table[:, [0, 1, 3]], 4), worker=[0, 0, 0], worker_names=["everybody"])
 
 
+def test_files_of_answers_as_second_argument_are_no_labels(tmp_path: Path) -> None:
+    paths = [tmp_path / "one.csv", tmp_path / "two.csv"]
+    for path, (i, j, worker, label, _) in zip(paths, ROWS, strict=False):
+        path.write_text(f"i,j,worker,label\n{i},{j},{worker},{label}\n")
+    assert not labels_alone([str(path) for path in paths])
+    assert not labels_alone(paths)
+    assert labels_alone(["cat", "dog"])
+    assert labels_alone([])
+    both = ConstrainedKMeans(2).fit(np.eye(4), paths)
+    assert both.result_.final.cluster.tolist() == ConstrainedKMeans(2).fit(np.eye(4), pairs=paths).labels_.tolist()
+
+
 def test_data_frames_and_files(tmp_path: Path) -> None:
     frame = pd.DataFrame(ROWS, columns=["i", "j", "worker", "label", "task"])
     _is(checked_answers(frame, 4), task=[0, 0, 1], worker_names=["7", "12"])

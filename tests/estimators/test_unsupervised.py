@@ -26,6 +26,16 @@ def test_blobs_whatever_the_answers(kind: type[KMeansOnly] | type[MixtureOnly]) 
     assert clone(model).fit(features, _pairs(1)).labels_.tobytes() == model.labels_.tobytes()
 
 
+def test_standardised_k_means_is_the_same_in_all_units() -> None:
+    labels, rng = np.repeat([0, 1], 45), stream(3, "test")
+    features = np.stack([6.0 * labels, np.zeros(90)], 1) + rng.standard_normal((90, 2))
+    in_other_units = features * [1, 1000]
+    scaled, raw = (KMeansOnly(2, standardize=one).fit(in_other_units) for one in (True, False))
+    assert normalized_mutual_info_score(labels, scaled.labels_) > 0.9
+    assert normalized_mutual_info_score(labels, raw.labels_) < 0.2
+    assert scaled.predict(in_other_units).tolist() == scaled.labels_.tolist()
+
+
 def test_the_mixture_knows_shapes() -> None:
     # Two long parallel clouds, further apart along than across.
     rng = stream(1, "test")

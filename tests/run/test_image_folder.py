@@ -75,6 +75,7 @@ def test_new_pictures_are_counts_of_the_words_of_the_run(train: Command, predict
     assert done.returncode == 0, done.stderr
     every = list(csv.DictReader(predict("run", "pictures").stdout.splitlines()))
     assert len({row["cluster"] for row in every}) > 1
+    refused(predict("run", "pictures/30.png"), "pictures/30.png: a file; expected a folder of pictures")
     (tmp_path / "new").mkdir()
     for number in range(30, 40):
         (tmp_path / "pictures" / f"{number}.png").rename(tmp_path / "new" / f"{number}.png")

@@ -54,8 +54,9 @@ def test_a_folder_that_is_no_run_is_one_clear_line(train: Command, tmp_path: Pat
         assert said in done.stderr
         assert not (tmp_path / "run").exists()
 
-    refused("expected the folder of a finished run")
+    refused("No such file or directory")
     (tmp_path / "before").mkdir()
+    refused("expected the folder of a finished run")
     path = tmp_path / "before" / "assignments.csv"
     path.write_text("item,cluster\n0,a\n")
     refused("whole numbers")

@@ -205,7 +205,8 @@ def test_a_run_that_is_stopped_says_so_and_resumed_it_ends_as_one_that_was_not(
     else:
         assert (process.returncode, status) == (130, "interrupted")
         assert said == [
-            "interrupted; the same command with resume=true continues the run, from what it has kept"
+            "interrupted; the same command with resume=true continues from what the run has kept, "
+            "if it had got that far, or begins again"
         ]
     assert len(rows_of(run / "curves.csv")) < 4
     if kind == signal.SIGINT:  # resuming does not ask how the run ended

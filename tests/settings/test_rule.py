@@ -208,11 +208,12 @@ def test_wrong_settings_are_refused(given: dict[str, Any], said: str) -> None:
 
 def test_baselines_have_the_classes_of_the_data() -> None:
     found = fit_settings("kmeans", {"model.n_init": 3}, FACE)
-    assert found.values == {"model.K": 4, "model.n_init": 3}
+    assert found.values == {"model.K": 4, "model.n_init": 3, "model.standardize": False}
     assert found.reasons == {"model.K": "4 classes of data=face"}
     unknown = Facts(30, 2, data="table")
     given = fit_settings("kmeans", {"model.K": 7}, unknown)
-    assert (given.values["model.K"], given.reasons) == (7, {})
+    assert given.values["model.K"] == 7
+    assert "model.K" not in given.reasons
     assert fit_settings("gmeans", {}, unknown).reasons == {}  # it finds the number
     with pytest.raises(UserError, match="K: expected a number of clusters, because data=table has no labels"):
         fit_settings("kmeans", {}, unknown)
@@ -250,3 +251,11 @@ def test_what_the_answers_say_of_colour_images_weighs_as_their_pixels_do() -> No
 def test_no_rule_sets_more_clusters_than_there_are_items(method: str, shape: tuple[int, int] | None) -> None:
     few = Facts(6, 16, shape, unit_interval=True)
     assert recipe(method, {}, few).model.K == 6
+
+
+@pytest.mark.parametrize("method", ["kmeans", "gmm"])
+def test_methods_without_answers_scale_the_columns_of_a_table_and_nothing_else(method: str) -> None:
+    for data, given in (("table", {}), ("face", {}), ("images", {}), ("table", {"model.standardize": False})):
+        found: Any = fit_settings(method, {"model.K": 3, **given}, replace(TABLE, data=data))
+        assert found.model.standardize == (data == "table" and not given)
+        assert ("model.standardize" in found.reasons) == found.model.standardize

@@ -27,7 +27,7 @@ _ALIASES = {
     "group": ("cluster", "pile", "group_id"),
     "task": ("task_id", "question", "batch", "session"),
 }
-_NAMED = "columns of other names: annotations.columns={i: …}, or in Python read_answers(…, columns=…)"
+_NAMED = "columns of other names: 'annotations.columns={i: …}', or in Python read_answers(…, columns={…})"
 _ANY_HEADER = ", or ".join(HEADERS.values())
 _SEPARATORS = ",;\t"
 _KNOWN = {*PAIRS, *GROUPS, *_OPTIONAL}
@@ -76,7 +76,9 @@ def header_of(
         else:
             missing, expected = "i and j, or item", _ANY_HEADER
         names = shown(",".join(name.strip() for name in row), most=100)
-        raise UserError(f"{source}{line}: no column {missing}; expected {expected}, found {names}; {_NAMED}")
+        other = [name for name in header if name not in _KNOWN]
+        not_known = f" ({shown(', '.join(other), most=100)} not understood)" if len(other) < len(header) else ""
+        raise UserError(f"{source}{line}: no column {missing}; expected {expected}, found {names}{not_known}; {_NAMED}")
     wanted = [name for name in (*kind, *_OPTIONAL) if name in header]
     repeated = [name for name in wanted if header.count(name) > 1]
     if repeated:

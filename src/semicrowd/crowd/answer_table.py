@@ -258,7 +258,7 @@ class AnswerTable:
             cell: int(cell) for cell in cells if WHOLE_NUMBER.fullmatch(cell) and 0 <= int(cell) < num_items
         }
         if ids is None:
-            way = "a table has ids in a column, an .npz file in an array ids"
+            way = "a table has ids in a column, a data frame in its index, an .npz file in an array ids"
             return self._numbered(names, row_numbers, f"an item id from 0 to {num_items - 1} ({way})"), ()
         by_id, note = self._by_id(ids), f"{self.path.name}: items are identified by their ids"
         if shorter := files_called((cells & by_id.keys()) - {name.strip() for name in ids}, ids):

@@ -159,6 +159,8 @@ def labels_alone(y: Any) -> bool:
     """Whether ``y`` has a label for each item, as scikit-learn passes it to every fit, and no answers."""
     if y is None or isinstance(y, PairAnnotations | str | Path | pd.DataFrame):
         return False
+    if isinstance(y, list | tuple) and y and all(isinstance(one, str | Path) and Path(one).is_file() for one in y):
+        return False  # files of answers
     try:
         return np.asarray(y).ndim == 1
     except ValueError:  # rows of unequal length: answers, which are refused with what was expected

@@ -11,10 +11,11 @@ from sklearn.metrics import pairwise_distances_argmin
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.workers import WorkerPosterior
+from semicrowd.data.preparation import ColumnScaler
 from semicrowd.estimators.base import InductiveClusterer
 from semicrowd.fitting.result import Assignment, Result
-from semicrowd.settings.fields import setting, whole
-from semicrowd.settings.parameters import STARTS, CountedParameters
+from semicrowd.settings.fields import flag, setting, whole
+from semicrowd.settings.parameters import STANDARDIZE, STARTS, CountedParameters
 
 
 class FeaturesOnly(InductiveClusterer):
@@ -48,12 +49,14 @@ class _OfScikitLearn(FeaturesOnly):
     """Base class of wrappers of scikit-learn estimators."""
 
     model_: Any
+    standardize: bool
 
     def _learn(self, features: np.ndarray) -> None:
-        self.model_ = self._model().fit(features)
+        self.scaler_ = ColumnScaler(with_mean=self.standardize, with_std=self.standardize).fit(features)
+        self.model_ = self._model().fit(self.scaler_.transform(features))
 
     def _assign(self, features: np.ndarray) -> Assignment:
-        return Assignment.hard(self.model_.predict(features))
+        return Assignment.hard(self.model_.predict(self.scaler_.transform(features)))
 
     @abstractmethod
     def _model(self) -> Any:
@@ -65,6 +68,7 @@ class KMeansParameters(CountedParameters):
     """Parameters of :class:`KMeansOnly` and :class:`MixtureOnly`."""
 
     n_init: int = setting(20, STARTS, whole(1, 100_000))
+    standardize: bool = setting(False, STANDARDIZE, flag())
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -80,7 +84,7 @@ class KMeansOnly(KMeansParameters, _OfScikitLearn):
 
     Attributes
     ----------
-    model_ : the fitted scikit-learn estimator
+    model_, scaler_ : the fitted scikit-learn estimator and ColumnScaler
     """
 
     def _model(self) -> cluster.KMeans:
@@ -91,10 +95,10 @@ class _Mixture(_OfScikitLearn):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Cluster probabilities [N, K] of items."""
         features = self._new_items(X)
-        return self._in_order(self.model_.predict_proba(features))
+        return self._in_order(self.model_.predict_proba(self.scaler_.transform(features)))
 
     def _assign(self, features: np.ndarray) -> Assignment:
-        return Assignment.of(self.model_.predict_proba(features))
+        return Assignment.of(self.model_.predict_proba(self.scaler_.transform(features)))
 
 
 class MixtureOnly(KMeansParameters, _Mixture):
@@ -102,7 +106,7 @@ class MixtureOnly(KMeansParameters, _Mixture):
 
     Attributes
     ----------
-    model_ : the fitted scikit-learn estimator
+    model_, scaler_ : the fitted scikit-learn estimator and ColumnScaler
     """
 
     def _model(self) -> mixture.GaussianMixture:
@@ -116,7 +120,7 @@ class VariationalMixture(VariationalMixtureParameters, _Mixture):
 
     Attributes
     ----------
-    model_ : the fitted scikit-learn estimator
+    model_, scaler_ : the fitted scikit-learn estimator and ColumnScaler
     n_iter_ : steps of its best start
     """
 

@@ -13,7 +13,7 @@ from semicrowd.data import Dataset, load_dataset
 from semicrowd.data.answers import AnswerFile, load_annotations, read_files_of
 from semicrowd.data.fetch import data_root
 from semicrowd.errors import UserError
-from semicrowd.files import expanded
+from semicrowd.files import check_exists, expanded
 from semicrowd.run.composition import Given
 from semicrowd.run.settings import Resolved, resolved, sources
 from semicrowd.settings.parameters import Recipe
@@ -45,6 +45,10 @@ def read_clusters(run: Path, data: Dataset) -> np.ndarray:
     UserError
         For a folder without a finished run, and for a run that has none of the items of ``data``.
     """
+    try:
+        check_exists(run)
+    except UserError as error:
+        raise UserError(f"previous={error}") from None
     path = clusters_of(run)
     if not path.is_file():
         raise UserError(f"previous={run}: no {_ASSIGNMENTS}; expected the folder of a finished run")

@@ -59,7 +59,7 @@ def main(arguments: Sequence[str]) -> int:
 def _failed(error: BaseException, arguments: Sequence[str], sweep: bool) -> int:
     """Say on the error stream what went wrong; returns the exit code."""
     if isinstance(error, KeyboardInterrupt):
-        how = "continues the run, from what it has kept"
+        how = "continues from what the run has kept, if it had got that far, or begins again"
         print(f"interrupted; the same command with resume=true {how}", file=sys.stderr)
         return 130
     if isinstance(error, Exception) and is_mistake(error):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from semicrowd.errors import UserError, without_traceback
-from semicrowd.files import MODEL, check_finished, read_object, write_text
+from semicrowd.files import MODEL, check_exists, check_finished, read_object, write_text
 from semicrowd.run.commandline import as_typed, program
 from semicrowd.run.files.inputs import PROVENANCE
 from semicrowd.settings.data import ImagesSettings
@@ -101,6 +101,9 @@ def _predict(run: Path, features_file: Path, answer_files: list[Path], output: P
         files = read_answer_files(settings, shared=True)  # or with the usual names of columns, as --help has them
     if config.get("data", {}).get("name") == "images" and features_file.is_dir():
         data = _pictures(run, features_file, config["data"])
+    elif config.get("data", {}).get("name") == "images" and features_file.suffix != ".npy":
+        check_exists(features_file)
+        raise UserError(f"{features_file}: a file; expected a folder of pictures, which the run was trained on")
     elif columns is None:
         data = load_dataset("table", Path(), path=str(features_file))
     else:

@@ -137,7 +137,7 @@ def statements(method: str, given: Mapping[str, Any], facts: Facts, protocol: st
     if protocol not in PROTOCOLS:
         raise UserError(f"protocol={protocol}: expected {' or '.join(PROTOCOLS)}")
     if not METHODS[method].trained:
-        return list(_number_of_clusters(method, given, facts))
+        return [*_number_of_clusters(method, given, facts), *_own_table(method, facts)]
     if protocol == "paper":
         return list(_paper(method, facts))
     return list(_semicrowd(method, given, replace(facts, data=None, num_classes=None)))
@@ -286,3 +286,8 @@ def _number_of_clusters(method: str, given: Mapping[str, Any], facts: Facts) -> 
         yield {"model.K": facts.num_classes}, f"{facts.num_classes} classes of data={facts.data}"
     elif "model.K" not in given:
         raise UserError(f"model.K: expected a number of clusters, because data={facts.data} has no labels to count")
+
+
+def _own_table(method: str, facts: Facts) -> Iterator[Statement]:
+    if facts.data == "table" and "model.standardize" in described_by_name(METHODS[method].groups):
+        yield {"model.standardize": True}, "the columns of a table have different units"

@@ -34,7 +34,7 @@ from semicrowd.starts.item_classifiers import ItemClassifier
 from semicrowd.starts.networks import NetworkClassifier, clusters_by_networks
 from semicrowd.starts.prepared_features import classifiers_of
 from semicrowd.starts.preparing import Prepared, prepared
-from semicrowd.starts.recent import RECENT, ProgressCallback
+from semicrowd.starts.recent import RECENT, ProgressCallback, Remark
 from semicrowd.starts.selection import FEATURES_ALONE, Verdict, agreement, confirm, mean_difference, select
 
 #: Candidates that are co-trained again with all classifiers.
@@ -189,7 +189,9 @@ class Portfolio(InitialClusters):
         if self._in_doubt(candidates, winner):
             winner, verdict = self._confirmed(winner, candidates, verdict, without_answers)
         gained = f"{verdict.gain:+.4f} ± {verdict.gain_error:.4f}"
-        self.progress(f"start: selected {winner}; gain over no clusters: {gained} nats per held-out answer")
+        number = candidates[winner].known.shape[1]
+        said = f"start: selected {winner} ({number} clusters); gain over no clusters: {gained} nats per held-out answer"
+        self.progress(Remark(said))
         return candidates[winner], verdict
 
     def _finalists(self) -> dict[str, Candidate]:

@@ -62,6 +62,8 @@ _SPECIAL = re.compile(r"[^\w/.+%@?|*\\-]", re.ASCII)
 def _quoted(override: str) -> str | None:
     """How to quote a path with a character that Hydra would interpret, and words in a list or mapping."""
     key, _, value = override.partition("=")
+    if value.startswith("[") and not value.endswith("]"):
+        return f"a list is one word of the command line: write it without blanks or in quotes, '{key}=[first, second]'"
     if value[:1] in ("[", "{") and _SPECIAL.search(re.sub(r"[\[\]{},: ]", "", value)):
         return """words with special characters need quotes of their own: 'data.ignore=["Druck [bar]","läuft"]'"""
     if not key.endswith("path") or '"' in value or not _SPECIAL.search(value):
