@@ -115,7 +115,7 @@ def test_the_paper_s_protocol_from_python_is_that_of_the_command_line(name: str)
     # The estimator of the run takes what the command line has resolved as it is, and finds the same.
     assert of_the_run.fit(data.features).recipe_ is of_the_run.settings
     again, *_ = resolve_on_data(Given.read(content))
-    assert (again.fit, again.values) == (resolved.fit, resolved.values)
+    assert (again.fit, again.content) == (resolved.fit, content)
     assert of_the_run.recipe_ == recipe
     assert np.array_equal(of_the_run.labels_, model.labels_)
 
