@@ -160,13 +160,16 @@ def _close(verdict: Verdict, dominant_columns_of: Callable[[], list[str]] = list
     if len(near):
         first = near.iloc[0]
         better = own["behind"] > own["standard_error"]
-        how = "better, but did not predict answers that were held out from it better" if better else "as well"
+        how = "better, but failed a test on answers that it had not seen" if better else "as well"
         cause = "more answers would decide"
         if dominant := dominant_columns_of():
             cause = (f"the clusters are mostly values of {listed(dominant)}, on which the answers do not depend: leave "
                      "that out of the table (or data.ignore), or collect more answers")  # fmt: skip
+        many = int(first["clusters"])
+        of_it = f"also with {many} clusters" if many == number else f"with {many} clusters instead of {number}"
         yield (
-            f"another result explains the answers {how}: {int(first['clusters'])} clusters of {near.index[0]!r} "
-            f"instead of the {number} of {verdict.winner!r} (adjusted Rand index of the two {first['agreement']:.2f}); "
-            f"{cause}; candidates.csv, in Python candidates_, lists all"
+            f"{'these clusters are' if many == number else 'the number of clusters is'} not certain: another result, "
+            f"{of_it}, explains the answers {how} (adjusted Rand index of the two "
+            f"{first['agreement']:.2f}); {cause}; candidates.csv, in Python candidates_, lists all: this result is "
+            f"called {verdict.winner!r}, the other {near.index[0]!r}"
         )
