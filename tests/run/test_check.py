@@ -163,8 +163,11 @@ def test_it_says_all_of_a_table_and_its_answers(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     for said in ("12 items, 3 features", "2 categories", "name the items", "by 1 person",
                  "the other 6 items are clustered by their features alone", "ann", "15 answers in total",
-                 "a fit by model=cotrain"):  # fmt: skip
+                 "15 about pairs in 1 task,", "a fit by model=cotrain"):  # fmt: skip
         assert said in done.stdout
+    (tmp_path / "pairs.csv").write_text("i,j,worker,label\nu1,u9,ann,1\nu2,u9,ann,1\n")
+    both = check(paths[0], f"annotations.path=[{tmp_path}/answers.csv,{tmp_path}/pairs.csv]")
+    assert "17 about pairs, 15 of them in 1 task," in both.stdout
     (tmp_path / "answers.csv").write_text("i,j,worker,label\nu1,u99,ann,1\n")
     done = check(*paths)
     assert done.returncode == 2

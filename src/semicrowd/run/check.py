@@ -166,7 +166,11 @@ def check(content: dict[str, Any], given: Collection[str] = ()) -> int:
         print(table_of_columns(data.columns))
     if answers is not None:
         share = len(answers.annotated) / data.num_items
-        tasks = f" in {answers.num_tasks:,} tasks" if answers.num_tasks else ""
+        sizes = np.bincount(answers.question)
+        several = sizes[sizes > 1]  # answers about single pairs may stand beside groupings, each as a task of its own
+        alone = "" if len(several) == len(sizes) else f", {several.sum():,} of them"
+        number = f"{len(several):,} task{'s' * (len(several) > 1)}"
+        tasks = f"{alone} in {number}" if answers.num_tasks and len(several) else ""
         rest = data.num_items - len(answers.annotated)
         others = "the other item is" if rest == 1 else f"the other {rest:,} items are"
         people_of = "1 person" if answers.num_annotators == 1 else f"{answers.num_annotators} people"
