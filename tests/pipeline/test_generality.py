@@ -130,8 +130,8 @@ class _Slow(CrowdClusterer):
     requires_answers = False
     __module__ = "semicrowd.methods.unsupervised"
 
-    def __init__(self, random_state: int, **_: Any) -> None:
-        self.fail = random_state
+    def __init__(self, n_clusters: int, random_state: int) -> None:
+        self.n_clusters, self.fail = n_clusters, random_state
 
     def _run(self, *_: Any) -> None:
         raise AssertionError
