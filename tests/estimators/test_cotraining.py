@@ -33,6 +33,7 @@ def fitted() -> dict[str, CoTraining]:
     """With answers and without."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("semicrowd.starts.answer_classifier.STEPS", 30)
+        patch.setattr("semicrowd.starts.portfolio._FINALISTS", 1)
         both = CoTraining().fit(TABLE, _crowd(KINDS, 0.9, 40, annotated=30))
     return {"both": both, "alone": CoTraining().fit(TABLE)}
 
@@ -93,7 +94,7 @@ def test_answers_that_say_nothing_leave_what_the_features_say(fitted: dict[str, 
     assert np.array_equal(model.predict(NEW), fitted["alone"].predict(NEW))
 
 
-@pytest.mark.usefixtures("few_folds", "few_steps")
+@pytest.mark.usefixtures("quick_cotraining")
 def test_new_items_are_like_their_neighbours_of_the_sample(monkeypatch: pytest.MonkeyPatch) -> None:
     """As with a million items: candidates are made of the annotated ones and of some others."""
     monkeypatch.setattr(portfolio, "_MAX_SAMPLE", 50)
@@ -142,6 +143,7 @@ def test_clean_clusters_are_found() -> None:
     assert normalized_mutual_info_score(labels, model.labels_) >= 0.995
 
 
+@pytest.mark.usefixtures("quick_cotraining")
 def test_fit_warns_of_a_result_that_is_not_to_be_trusted_and_a_run_does_it_itself() -> None:
     draws = np.random.default_rng(0)
     table = pd.DataFrame(draws.normal(size=(40, 2)), columns=["a", "b"])
@@ -154,7 +156,7 @@ def test_fit_warns_of_a_result_that_is_not_to_be_trusted_and_a_run_does_it_itsel
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         CoTraining(random_state=0).fit(table, answers, monitor=Monitor())
-        CoTraining(random_state=0).fit(TABLE, _crowd(KINDS, 0.9, 40))
+        CoTraining(random_state=0).fit(TABLE, _crowd(KINDS, 0.9, 40, annotated=30))
 
 
 @pytest.mark.slow

@@ -13,15 +13,13 @@ from tests.small_fits import SmallFit
 
 from semicrowd.crowd import simulate
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.crowd.cells import kmeans_cells
 from semicrowd.starts import portfolio, start
 from semicrowd.starts.answer_model import IndexedAnswers
 from semicrowd.starts.calibration import Calibration, StackedClassifier
 from semicrowd.starts.cotraining import Candidate, scores_without_clusters
-from semicrowd.starts.initial_clusters import MERGED_BY_ANSWERS, NUMBER_FROM_ANSWERS, default_max_clusters
+from semicrowd.starts.initial_clusters import NUMBER_FROM_ANSWERS, default_max_clusters
 from semicrowd.starts.item_classifiers import ItemClassifier
 from semicrowd.starts.portfolio import Cotrained, Portfolio
-from semicrowd.starts.prepared_features import WEIGHTED
 from semicrowd.starts.selection import FEATURES_ALONE, confirm, mean_difference, select
 from semicrowd.starts.start import cotrained_start
 
@@ -147,34 +145,6 @@ def test_the_winner_has_the_kinds_that_features_and_answers_show(kind: str) -> N
     shares = made.shares_of_preparations(winner)
     assert set(shares) == set(made.preparations)
     assert sum(shares.values()) == pytest.approx(1, abs=0.1)
-
-
-@pytest.mark.usefixtures("few_folds")
-@pytest.mark.parametrize("preparation", ["standardised", WEIGHTED])
-@pytest.mark.parametrize("kind", OF_KINDS)
-def test_no_part_of_a_candidate_that_is_made_anew_has_seen_the_answer(kind: str, preparation: str) -> None:
-    """Flipped, an answer has the rest of the probability: weights, clusters, classifiers, annotators are the same."""
-    answers, noisy = OF_KINDS[kind], np.c_[TABLE, np.random.default_rng(0).normal(size=(200, 4))]
-    row, first = 17, f"few cells of {preparation} features"
-    assert first in Portfolio(noisy, answers, 0, lambda _: None).initial()
-    turned = replace(answers, label=np.where(np.arange(answers.num_pairs) == row, 1 - answers.label, answers.label))
-    both = (Portfolio(noisy, each, 0, lambda _: None) for each in (answers, turned))
-    one, other = (made._refitted_scores(first, None)[row] for made in both)
-    assert np.exp(one) + np.exp(other) == pytest.approx(1, abs=1e-9)
-
-
-@pytest.mark.usefixtures("few_folds")
-@pytest.mark.parametrize(
-    "name", [f"standardised {NUMBER_FROM_ANSWERS}", f"{WEIGHTED} {NUMBER_FROM_ANSWERS}", MERGED_BY_ANSWERS]
-)
-def test_clusters_of_features_made_anew_have_not_seen_the_answer(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    answers, noisy, row = ANSWERS, np.c_[TABLE, np.random.default_rng(0).normal(size=(200, 4))], 17
-    cells = kmeans_cells(TABLE, 12, seed=0)  # more than classes, so that the answers merge some
-    monkeypatch.setattr(Portfolio, "of_features", lambda *_: cells)
-    turned = replace(answers, label=np.where(np.arange(answers.num_pairs) == row, 1 - answers.label, answers.label))
-    both = (Portfolio(noisy, each, 0, lambda _: None) for each in (answers, turned))
-    one, other = (made._refitted_scores(name, made.without_answers(4)[name])[row] for made in both)
-    assert np.exp(one) + np.exp(other) == pytest.approx(1, abs=1e-9)
 
 
 @pytest.mark.parametrize(("second", "wins"), [(0.3, True), (0.11, False), (0.0, False)])
