@@ -69,3 +69,24 @@ def test_no_copy_has_the_index_of_other_answers() -> None:
         assert copy.index.whole is not kept
         assert copy.index.items.tolist() == [3, 5, 9]
     assert len(pickle.dumps(answers)) == len(pickle.dumps(replace(answers)))
+
+
+@given(any_answers())
+def test_answers_of_a_grouping_count_as_few_independent_ones(answers: PairAnnotations) -> None:
+    """E[d] / E[d²] over the items of a grouping, where d is the number of others with which an item was put."""
+    effective = answers.index.effective()
+    if answers.task is None:
+        assert effective.tolist() == [1.0] * answers.num_pairs
+        return
+    groupings = list(zip(answers.task.tolist(), answers.worker.tolist(), strict=True))
+    for grouping in set(groupings):
+        rows = [row for row, one in enumerate(groupings) if one == grouping]
+        d = dict.fromkeys((int(item) for row in rows for item in (answers.i[row], answers.j[row])), 0)
+        for row in rows:
+            for item in (answers.i[row], answers.j[row]):
+                d[int(item)] += int(answers.label[row])
+        squares = sum(number**2 for number in d.values())
+        expected = sum(d.values()) / squares if squares else 1.0
+        np.testing.assert_allclose(effective[rows], expected)
+        np.testing.assert_allclose(answers.index.effective(np.array(rows)), expected)
+        assert 0 < expected <= 1

@@ -96,6 +96,8 @@ def test_hits_and_misses_are_added_up_by_annotator() -> None:
             expected[1, r, worker[p], label[p]] += 1 - same[r, p]
     for r in range(3):
         np.testing.assert_allclose(hits_and_misses(same[r], worker, label, 5), expected[:, r], rtol=1e-12)
+    twice = hits_and_misses(np.repeat(same[0], 2), np.repeat(worker, 2), np.repeat(label, 2), 5)
+    np.testing.assert_allclose(hits_and_misses(same[0], worker, label, 5, np.full(len(label), 2.0)), twice)
     prior = torch.tensor([10.0, 1.0], dtype=torch.float64), torch.tensor([2.0, 3.0], dtype=torch.float64)
     known = torch.from_numpy(worker), torch.from_numpy(label)
     for precision in (torch.float64, torch.float32):

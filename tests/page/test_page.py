@@ -300,3 +300,15 @@ def test_typical_items_are_not_those_of_one_value_of_a_category() -> None:
     nearest = own[np.argsort(distance.to_own(own))[:20]]
     assert np.abs(line[nearest] - line[own].mean()).mean() < 0.5 * np.abs(line[own] - line[own].mean()).mean()
     assert len(set(values[nearest])) > 5
+
+
+def test_a_cluster_whose_items_people_tell_apart_is_named() -> None:
+    """The second of three clusters: half of the answers about two of its items are "different", of the others none."""
+    items = np.arange(30).reshape(3, 10)
+    i, j = (items[:, ends].ravel() for ends in np.triu_indices(10, 1))
+    label = np.where((i // 10 == 1) & (i % 2 != j % 2), 0, 1)
+    answers = PairAnnotations.from_arrays(i, j, np.zeros_like(i), label, num_items=30)
+    found = Result(3, probabilities(), probabilities())
+    said = "Cluster 1 (a name) may hold items of two classes: 56 % of the 45 answers about two of its items"
+    assert said in text_of(found, data_of(), answers, names={1: "a name"})
+    assert "may hold items" not in text_of(found, data_of(), replace(answers, label=np.ones_like(label)))

@@ -1,5 +1,6 @@
 """Annotators, look-alike kinds and answers' probabilities, against simulated crowds, closed forms and enumeration."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -153,9 +154,10 @@ def test_weights_are_those_of_equation_14() -> None:
 @pytest.mark.parametrize("power", [1.0, 0.3])
 def test_items_are_joined_with_the_answers_at_a_fixed_point_of_equation_14(power: float) -> None:
     indexed, rates, features = _some(6, 3)
+    indexed = replace(indexed, counts=np.linspace(0.2, 1, 6))
     z, message = indexed.item_posterior(features, rates, power, features)
     weight = np.zeros((4, 4))
-    np.add.at(weight, (indexed.i, indexed.j), indexed.weights(rates))
+    np.add.at(weight, (indexed.i, indexed.j), indexed.counts * indexed.weights(rates))
     expected = (weight + weight.T) @ z
     np.testing.assert_allclose(message, expected, atol=1e-6)
     following = features * np.exp(power * expected)
@@ -164,7 +166,7 @@ def test_items_are_joined_with_the_answers_at_a_fixed_point_of_equation_14(power
 
 def test_items_without_answers_keep_what_features_say() -> None:
     indexed, rates, features = _some(6, 3)
-    none = IndexedAnswers(indexed.i[:0], indexed.j[:0], indexed.worker[:0], indexed.label[:0], indexed.component, 2)
+    none = replace(indexed, **{name: getattr(indexed, name)[:0] for name in ("i", "j", "worker", "label", "counts")})
     z, message = none.item_posterior(features, rates, 1.0, features)
     np.testing.assert_allclose(z, features, atol=1e-9)
     assert not message.any()

@@ -98,6 +98,38 @@ def test_without_clusters_an_answer_is_as_likely_as_its_annotator_says_it() -> N
     np.testing.assert_allclose(np.exp(scores_without_clusters(answers)), expected, atol=0.08)
 
 
+def test_groupings_of_somebody_who_guesses_take_fewer_items_from_their_clusters_if_they_count_as_dependent() -> None:
+    """Each of four people has sorted 25 items; the last one puts half of them anywhere."""
+    right = np.zeros((2, 6))
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        features = FEATURES + rng.normal(0, 1.5, FEATURES.shape)
+        answers = _sorted_items(rng, wrong=(0.05, 0.05, 0.1, 0.5))
+        truth = LABELS[answers.annotated]
+        clusters = np.where(rng.random(len(truth)) < 0.1, rng.integers(4, size=len(truth)), truth)
+        for way in (True, False):
+            folds, classifier = np.random.default_rng(0), StackedClassifier([LogisticClassifier(features)])
+            found = cotrain(answers, clusters, classifier, folds, independent=way)
+            right[int(way), seed] = adjusted_rand_score(truth, found.clusters)
+    dependent, independent = right
+    assert (dependent >= independent).all()
+    assert dependent.mean() > independent.mean() + 0.02
+
+
+def _sorted_items(rng: np.random.Generator, wrong: tuple[float, ...]) -> PairAnnotations:
+    """Each person's groups of 25 items; a share ``wrong`` of them is in a random group."""
+    i, j, worker, label = [], [], [], []
+    for person, share in enumerate(wrong):
+        items = rng.choice(len(LABELS), 25, replace=False)
+        group = np.where(rng.random(25) < share, rng.integers(4, size=25), LABELS[items])
+        one, two = np.triu_indices(25, 1)
+        i += items[one].tolist()
+        j += items[two].tolist()
+        worker += [person] * len(one)
+        label += (group[one] == group[two]).astype(int).tolist()
+    return PairAnnotations.from_arrays(i, j, worker, label, task=worker, num_items=len(LABELS))
+
+
 def test_a_candidate_mends_wrong_first_clusters_and_joins_pieces() -> None:
     rng = np.random.default_rng(2)
     clusters = LABELS[ITEMS] * 2 + rng.integers(2, size=len(ITEMS))  # every cluster in two pieces

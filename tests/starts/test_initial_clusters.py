@@ -54,8 +54,10 @@ def _of_both_answers(
     refit, noisy = Portfolio._scores_of_refit, np.c_[TABLE, np.random.default_rng(0).normal(size=(200, 4))]
     monkeypatch.setattr(
         Portfolio, "_scores_of_refit",
-        lambda made, name, way, training, other: other if training[ROW] else refit(made, name, way, training, other),
-    )  # fmt: skip
+        lambda made, name, way, training, other, independent: (
+            other if training[ROW] else refit(made, name, way, training, other, independent)
+        ),
+    )
     turned = replace(answers, label=np.where(np.arange(answers.num_pairs) == ROW, 1 - answers.label, answers.label))
     one, other = (scores(Portfolio(noisy, each, 0, lambda _: None))[ROW] for each in (answers, turned))
     assert one != scores_without_clusters(answers)[ROW], "the candidate was made without the fold"

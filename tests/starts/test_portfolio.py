@@ -159,7 +159,7 @@ def test_where_the_best_is_not_confirmed_one_that_needs_fewer_answers_is_tried(
     again = {"co-trained": -0.2, name: second, FEATURES_ALONE: 0.1}
     asked = []
 
-    def unseen(one: str, _: Any) -> np.ndarray:
+    def unseen(one: str, *_: Any, **__: Any) -> np.ndarray:
         asked.append(one)
         own = 3 * np.random.default_rng(1).normal(size=len(without)) if one == name else 0.0
         scores: np.ndarray = without + again[one] + noise + own - np.mean(own)

@@ -72,6 +72,30 @@ class AnswerIndex:
         return np.unique(ends, axis=1, return_inverse=True)[1].reshape(2, -1)
 
     @cached_property
+    def grouping(self) -> np.ndarray:
+        """Number of the grouping of each answer, a combination of task and annotator, [P]; only for answers with tasks.
+        """
+        assert self.task is not None
+        return np.unique(np.stack([self.task, self.worker]), axis=1, return_inverse=True)[1].ravel()
+
+    def effective(self, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
+        """Number of independent answers that each answer in ``rows`` counts as; 1 for answers without tasks.
+
+        One misplaced item makes d answers of its grouping wrong together, about as many as there are other items in
+        its group. The answers of a grouping count as E[d] / E[d²], over its items: the inverse of the design effect of
+        models/pair_quality.py, where d is the number of other items in the same cluster instead.
+        """
+        label = self.label[rows]
+        if self.task is None:
+            return np.ones(len(label))
+        placement, grouping = self.placement[:, rows], self.grouping[rows]
+        d = np.bincount(placement.ravel(), np.tile(label, 2))
+        of = np.zeros(len(d), np.int64)
+        of[placement] = grouping
+        once, twice = np.bincount(of, d), np.bincount(of, d**2)
+        return np.divide(once, twice, out=np.ones(len(once)), where=once > 0)[grouping]
+
+    @cached_property
     def graph(self) -> "AnswerGraph":
         """Numbers of answers between items, for each annotator and answer."""
         from semicrowd.crowd.batch import AnswerGraph

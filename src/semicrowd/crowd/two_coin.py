@@ -105,16 +105,24 @@ def posterior_of_answers(
 
 
 def hits_and_misses(
-    same: Float[np.ndarray, "P"], worker: Int[np.ndarray, "P"], label: Int[np.ndarray, "P"], num_annotators: int
+    same: Float[np.ndarray, "P"],
+    worker: Int[np.ndarray, "P"],
+    label: Int[np.ndarray, "P"],
+    num_annotators: int,
+    counts: Float[np.ndarray, "P"] | float = 1.0,
 ) -> Float[np.ndarray, "2 M 2"]:
     """Expected numbers of correct and wrong answers (last axis) of each annotator.
 
     The first axis is: pairs in the same cluster, pairs in different clusters. :func:`posterior_of_answers` adds the
     same counts to the priors. Here those of pairs in different clusters are summed directly, instead of as a
     difference, so that rounding does not make them negative.
+
+    Parameters
+    ----------
+    counts : how many answers each answer counts as
     """
-    who, answer = torch.from_numpy(worker), torch.from_numpy(label)
-    one, two = (_by_annotator(torch.from_numpy(each)[None], who, answer, num_annotators) for each in (same, 1 - same))
+    who, answer, relations = torch.from_numpy(worker), torch.from_numpy(label), (same * counts, (1 - same) * counts)
+    one, two = (_by_annotator(torch.from_numpy(each)[None], who, answer, num_annotators) for each in relations)
     return torch.cat([one.flip(-1), two]).numpy()
 
 

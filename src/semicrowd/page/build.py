@@ -1,7 +1,7 @@
 """Make ``report.html``."""
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
@@ -21,6 +21,7 @@ from semicrowd.page.annotators import annotators
 from semicrowd.page.clusters import MAX_CLUSTERS, SURE, Distances, clusters
 from semicrowd.page.decision import candidates, decided, number_of_clusters
 from semicrowd.page.items import Items
+from semicrowd.page.mixed_clusters import mixed_clusters
 from semicrowd.page.pairs import number_of_pairs, pairs_to_ask
 
 FILE = "report.html"
@@ -139,7 +140,7 @@ def _content(page: Page) -> dict[str, Any]:
         "table": not items.have_pictures, "weighted": data.weights is not None,
         "name": items.name, "picture": cache(items.picture), "cell": items.cell,
         "probability": result.final.probability, "annotated": annotated,
-        "number": number_of_clusters(result, page.settings, page.given),
+        "number": [*number_of_clusters(result, page.settings, page.given), *_mixed(page)],
         "decided": decided(data, result, answers, page.settings, page.metrics), "candidates": candidates(result),
         "annotators": people, "bar": _bar, "width": _WIDTH, "answers": answers,
         "drop": [one for one in people if one.drop],
@@ -149,6 +150,17 @@ def _content(page: Page) -> dict[str, Any]:
         "names": page.names, "file": page.questions, "number_of_pairs": len(page.pairs) if page.questions else 0,
         "uncertain": float((result.final.probability < SURE).mean()) if known else None,
     }  # fmt: skip
+
+
+def _mixed(page: Page) -> Iterator[str]:
+    if page.answers is None:
+        return
+    for one in mixed_clusters(page.result.found.final.cluster, page.answers):
+        name = f" ({page.names[one.number]})" if one.number in page.names else ""
+        yield (f"Cluster {one.number}{name} may hold items of two classes: {100 * one.different:.0f} % of the "
+               f"{one.answers:,} answers about two of its items are “different”, but {100 * one.elsewhere:.0f} % of "
+               "those about two items of another cluster. Look at its items; answers about random pairs of them would "
+               "show.")
 
 
 def _more_answers(page: Page) -> str:

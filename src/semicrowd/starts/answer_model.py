@@ -71,6 +71,7 @@ def fit_rates(
     label: Int[np.ndarray, "P"],
     num_annotators: int,
     history: Float[np.ndarray, "M 2 2"] | None = None,
+    counts: Float[np.ndarray, "P"] | float = 1.0,
 ) -> Rates:
     """Posteriors of the annotators' rates (eqs. 28 and 29) under priors fitted by maximum likelihood.
 
@@ -78,13 +79,14 @@ def fit_rates(
     ----------
     same : probability that the two items of each answer are in the same cluster
     history : right and wrong answers to earlier questions (:class:`PairAnnotations`), which are added to the counts
+    counts : number of independent answers that each answer counts as
     """
-    both = hits_and_misses(same, worker, label, num_annotators)
+    both = hits_and_misses(same, worker, label, num_annotators, counts)
     crowd = np.ones(num_annotators, bool)
     if history is not None:
         both = both + history.swapaxes(0, 1)
         crowd = crowd_of(history)
-    return Rates(*(counts + common_beta(counts[crowd], FLAT_PRIOR) for counts in both))
+    return Rates(*(one + common_beta(one[crowd], FLAT_PRIOR) for one in both))
 
 
 def fit_prevalence(
@@ -121,6 +123,7 @@ class IndexedAnswers:
     i, j : numbers of the two items of each answer
     component : label of each item's connected component in the graph of all answers
     num_annotators : M
+    counts : number of independent answers that each answer counts as
     history : earlier right and wrong answers of each annotator, or None
     """
 
@@ -130,15 +133,25 @@ class IndexedAnswers:
     label: Int[np.ndarray, "P"]
     component: Int[np.ndarray, "n"]
     num_annotators: int
+    counts: Float[np.ndarray, "P"]
     history: Float[np.ndarray, "M 2 2"] | None = None
 
     @classmethod
-    def of(cls, answers: PairAnnotations, rows: np.ndarray | slice = slice(None)) -> "IndexedAnswers":
-        """The answers in ``rows``."""
+    def of(
+        cls, answers: PairAnnotations, rows: np.ndarray | slice = slice(None), *, independent: bool = True
+    ) -> "IndexedAnswers":
+        """The answers in ``rows``.
+
+        Parameters
+        ----------
+        independent : whether all answers count as independent; else those of a grouping count as fewer
+            (:meth:`AnswerIndex.effective`)
+        """
         index = answers.index
+        counts = np.ones(len(index.i[rows])) if independent else index.effective(rows)
         return cls(
             index.i[rows], index.j[rows], answers.worker[rows], answers.label[rows], index.component,
-            answers.num_annotators, answers.history,
+            answers.num_annotators, counts, answers.history,
         )  # fmt: skip
 
     def same(
@@ -153,7 +166,7 @@ class IndexedAnswers:
         return self._fit_rates(self.same(known))
 
     def _fit_rates(self, same: Float[np.ndarray, "P"]) -> Rates:
-        return fit_rates(same, self.worker, self.label, self.num_annotators, self.history)
+        return fit_rates(same, self.worker, self.label, self.num_annotators, self.history, self.counts)
 
     def weights(self, rates: Rates) -> Float[np.ndarray, "P"]:
         """w_ij of eq. 14: ln p(answer | same cluster) − ln p(answer | different clusters), in nats."""
@@ -186,7 +199,7 @@ class IndexedAnswers:
         self, features: Float[np.ndarray, "n K"], rates: Rates, power: float, start: Float[np.ndarray, "n K"]
     ) -> tuple[Float[np.ndarray, "n K"], Float[np.ndarray, "n K"]]:
         """q(z) of the items (eq. 14), and Σ_j w_ij q(z_j), the message that each item receives through its answers."""
-        weight = torch.from_numpy(self.weights(rates))
+        weight = torch.from_numpy(self.counts * self.weights(rates))
         i, j, component = (torch.from_numpy(one) for one in (self.i, self.j, self.component))
         graph = FixedPairGraph(len(component), i, j, power * weight[None], component, int(component.max()) + 1)
         unary, first = (torch.from_numpy(np.log(np.maximum(one, _MIN_PROBABILITY)))[None] for one in (features, start))
@@ -200,7 +213,7 @@ class IndexedAnswers:
         one, two = (np.log(chance) for chance in rates.of_answers(self.worker, self.label))
         same = self.same(z)
         log_ratio = np.log(np.maximum(features, _MIN_PROBABILITY)) - np.log(np.maximum(z, _MIN_PROBABILITY))
-        return float(power * (same * one + (1 - same) * two).sum() + (z * log_ratio).sum())
+        return float(power * (self.counts * (same * one + (1 - same) * two)).sum() + (z * log_ratio).sum())
 
     def similarity(self, known: Float[np.ndarray, "n K"]) -> tuple[Float[np.ndarray, "K K"], Rates]:
         """Estimate S, whose diagonal is 1, and the annotators' rates given S.

@@ -49,6 +49,7 @@ class Candidate:
     scores : ln p of every answer when it is held out
     classifier : the classifier of all items
     cotrained : False where classifiers were trained on the initial clusters only
+    independent : whether the answers of one grouping counted as independent (:meth:`IndexedAnswers.of`)
     """
 
     known: Float[np.ndarray, "n K"]
@@ -58,6 +59,7 @@ class Candidate:
     scores: Float[np.ndarray, "P"]
     classifier: ItemClassifier
     cotrained: bool = True
+    independent: bool = True
 
     @property
     def clusters(self) -> Int[np.ndarray, "n"]:
@@ -84,6 +86,8 @@ def cotrain(
     rng: np.random.Generator,
     rounds: int = ROUNDS,
     max_clusters: int | None = None,
+    *,
+    independent: bool = True,
 ) -> Candidate:
     """Co-train a candidate from initial clusters.
 
@@ -94,8 +98,9 @@ def cotrain(
     rounds : rounds after the first, at most; 0: classifiers learn the initial clusters only, and the answers then move
         single items
     max_clusters : maximum number of clusters
+    independent : whether the answers of one grouping count as independent (:meth:`IndexedAnswers.of`)
     """
-    items, indexed = answers.annotated, IndexedAnswers.of(answers)
+    items, indexed = answers.annotated, IndexedAnswers.of(answers, independent=independent)
     fold = rng.permutation(len(items)) % FOLDS
     known = _used(np.eye(int(clusters.max()) + 1)[clusters])
     power = 1.0
@@ -114,8 +119,9 @@ def cotrain(
         if turn == rounds or (turn and moved <= _SETTLED_SHARE):
             break
         known = _joined(known, answers, power * inferred.weights, max_clusters)
-    scores = held_out_scores(answers, known, features, calibration)
-    return Candidate(known, features, calibration, indexed.rates(known).annotators, scores, classifier, rounds > 0)
+    scores = held_out_scores(answers, known, features, calibration, independent=independent)
+    annotators = indexed.rates(known).annotators
+    return Candidate(known, features, calibration, annotators, scores, classifier, rounds > 0, independent)
 
 
 def held_out_scores(
@@ -123,6 +129,8 @@ def held_out_scores(
     known: Float[np.ndarray, "n K"],
     features: Float[np.ndarray, "n K"],
     calibration: Calibration,
+    *,
+    independent: bool = True,
 ) -> Float[np.ndarray, "P"]:
     """ln p of every answer, given the features and the answers of the other folds (:func:`folds_of_answers`).
 
@@ -132,7 +140,8 @@ def held_out_scores(
     scores = np.empty(answers.num_pairs)
     fold = folds_of_answers(answers)
     for one in range(FOLDS):
-        training, held_out = IndexedAnswers.of(answers, fold != one), IndexedAnswers.of(answers, fold == one)
+        training = IndexedAnswers.of(answers, fold != one, independent=independent)
+        held_out = IndexedAnswers.of(answers, fold == one)
         if not len(held_out.i):
             continue
         z = known

@@ -5,11 +5,12 @@ spectral clusters of the answers (in both, clusters are merged where the answers
 earlier fit. In one preparation columns have weights by how well they predict the answers
 (:mod:`semicrowd.starts.weighting`). Each is co-trained with the two quick classifiers of its preparation; if it belongs
 to none, with those of all. The best are co-trained again with a stack of all classifiers except networks
-(:mod:`semicrowd.starts.cotraining`, :mod:`semicrowd.starts.calibration`). Three kinds of candidates are not co-trained:
-the clusters of networks that learn the answers, if they are clearly better than all co-trained ones
-(:mod:`semicrowd.starts.networks`); the clusters of the features alone, as they are and merged where the answers support
-it; and k-means with the number of clusters of the best candidate so far. Held-out answers select the winner
-(:mod:`semicrowd.starts.selection`).
+(:mod:`semicrowd.starts.cotraining`, :mod:`semicrowd.starts.calibration`). The answers of one grouping depend on each
+other: they count as their effective number, or as independent, whichever predicts held-out answers better. Three kinds
+of candidates are not co-trained: the clusters of networks that learn the answers, if they are clearly better than all
+co-trained ones (:mod:`semicrowd.starts.networks`); the clusters of the features alone, as they are and merged where the
+answers support it; and k-means with the number of clusters of the best candidate so far. Held-out answers select the
+winner (:mod:`semicrowd.starts.selection`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -110,6 +111,8 @@ class Portfolio(InitialClusters):
             features, rows, replace(answers, num_items=len(rows), i=i, j=j), image_shape, weights,
             seed=seed, restart=restart, max_clusters=max_clusters, previous=previous,
         )  # fmt: skip
+        #: Whether the answers of one grouping count as independent; both are tried if it makes a difference.
+        self._ways = (False, True) if answers.index.effective().min() < 1 else (False,)
 
     def __getstate__(self) -> dict[str, Any]:
         """For another process, which tells nobody of its progress."""
@@ -242,14 +245,20 @@ class Portfolio(InitialClusters):
         """
         others = sorted(without_answers, key=lambda name: -candidates[name].scores.mean())
         second = next((name for name in others if name not in (best, FEATURES_ALONE)), None)
-        unseen = {name: self._refitted_scores(name, without_answers.get(name)) for name in (best, FEATURES_ALONE)}
+        unseen = {
+            name: self._refitted_scores(name, without_answers.get(name), independent=candidates[name].independent)
+            for name in (best, FEATURES_ALONE)
+        }
         best, verdict = confirm(best, unseen, candidates, verdict, self.answers)
         if best != FEATURES_ALONE or second is None:
             return best, verdict
-        unseen[second] = self._refitted_scores(second, without_answers[second])
+        way = candidates[second].independent
+        unseen[second] = self._refitted_scores(second, without_answers[second], independent=way)
         return confirm(second, unseen, candidates, verdict, self.answers, margin=1.0)
 
-    def _refitted_scores(self, name: str, without_answers: ClustersWithoutAnswers | None) -> Float[np.ndarray, "P"]:
+    def _refitted_scores(
+        self, name: str, without_answers: ClustersWithoutAnswers | None, *, independent: bool = False
+    ) -> Float[np.ndarray, "P"]:
         """ln p of every answer, given a candidate that is fitted again without the fold of this answer.
 
         If the candidate cannot be fitted without a fold, the scores of this fold are those of the model without
@@ -260,12 +269,13 @@ class Portfolio(InitialClusters):
         ----------
         name : of the candidate
         without_answers : computes its initial clusters, if they come from the features; otherwise None
+        independent : whether the answers of one grouping count as independent
         """
         scores, fold = scores_without_clusters(self.answers), folds_of_answers(self.answers, _REFIT_FOLDS)
         folds = [one for one in range(_REFIT_FOLDS) if (fold == one).any() and (fold != one).any()]
         refits = {
             RECENT.digest((self._digest, name, one)):
-                partial(self._scores_of_refit, name, without_answers, fold != one, scores[fold == one])
+                partial(self._scores_of_refit, name, without_answers, fold != one, scores[fold == one], independent)
             for one in folds
         }  # fmt: skip
         found = RECENT.arrays(refits)
@@ -281,9 +291,11 @@ class Portfolio(InitialClusters):
         without_answers: ClustersWithoutAnswers | None,
         training: Bool[np.ndarray, "P"],
         without_clusters: Float[np.ndarray, "H"],
+        independent: bool,
     ) -> Float[np.ndarray, "H"]:
         """ln p of the H answers that are not ``training``; ``without_clusters`` if the candidate cannot be fitted."""
         refit = self.given(training)
+        refit._ways = (independent,)
         candidate = refit._fitted(name, without_answers)
         if candidate is None:
             return without_clusters
@@ -311,7 +323,7 @@ class Portfolio(InitialClusters):
 
     def _cotrained_quickly(self, initial: Initial) -> Candidate:
         quick = [one for preparation in initial.preparations for one in self.classifiers[preparation][:2]]
-        return self._cotrained(initial.clusters(), quick, ROUNDS)
+        return self._cotrained_in_one_way(initial.clusters(), quick, ROUNDS, independent=False)
 
     def _cotrained_by_networks(self) -> Candidate:
         x = self.prepared[self.first]
@@ -324,8 +336,14 @@ class Portfolio(InitialClusters):
         return self._cotrained(clusters, [*self.all_classifiers(), self.network], 0)
 
     def _cotrained(self, clusters: np.ndarray, classifiers: list[ItemClassifier], rounds: int) -> Candidate:
-        folds = stream(self.seed, "portfolio/folds", self.restart)
-        return cotrain(self.answers, clusters, StackedClassifier(classifiers), folds, rounds, self.max_clusters)
+        made = [self._cotrained_in_one_way(clusters, classifiers, rounds, independent=way) for way in self._ways]
+        return max(made, key=lambda one: one.scores.mean())
+
+    def _cotrained_in_one_way(
+        self, clusters: np.ndarray, classifiers: list[ItemClassifier], rounds: int, *, independent: bool
+    ) -> Candidate:
+        folds, stack = stream(self.seed, "portfolio/folds", self.restart), StackedClassifier(classifiers)
+        return cotrain(self.answers, clusters, stack, folds, rounds, self.max_clusters, independent=independent)
 
 
 def _same_clusters(one: Candidate, other: Candidate) -> bool:
