@@ -152,6 +152,7 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         answers = checked_answers(given, len(features), items.ids, index=items.by_index)
         if answers is None and self.requires_answers:
             raise UserError(f"pairs: {type(self).__name__} needs answers about the items; expected i,j,worker,label")
+        self._had_answers = answers is not None
         self.seed_ = _seed(self.random_state)
         self.__dict__.pop("components_", None)
         return features, answers
