@@ -1,6 +1,6 @@
 """The page of a run, or of all that params.yaml asks for.
 
-``python src/report.py run=FOLDER`` makes FOLDER/report.html anew. Without it, reports/index.html and reports/REPORT.md
+``python src/report.py FOLDER`` makes FOLDER/report.html anew. Without it, reports/index.html and reports/REPORT.md
 are written from the runs that are there, finished or not; ``make reproduce`` does the same as its last step.
 """
 

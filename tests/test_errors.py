@@ -90,3 +90,31 @@ def test_check_says_nothing_when_head_has_its_line(tmp_path: Path, unbuffered: s
     )  # fmt: skip
     os.close(writer)
     assert (done.returncode, done.stderr) == (141, "")
+
+
+_WARNS = """
+import warnings
+import numpy as np
+import pandas as pd
+from semicrowd import CoTraining, KMeansOnly, read_answers, write_report
+
+X = pd.DataFrame({"a": np.arange(30.0) % 2, "b": np.sin(np.arange(30))}, index=[f"r{k}" for k in range(30)])
+answers = pd.DataFrame({"i": ["r0", "r1", "r2", "zz"], "j": ["r2", "r3", "r4", "r1"], "label": [1, 0, "?", 0]})
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    KMeansOnly().fit_predict(X.assign(id=range(30)), pairs=answers)
+    CoTraining(random_state=0).fit(X, pairs=answers)
+    write_report(KMeansOnly().fit(X, answers), X, answers, "page.html")
+    read_answers(answers)
+print(*(f"{one.filename.rpartition('/')[2]} {one.lineno} {one.category.__name__}" for one in caught), sep="\\n")
+"""
+
+
+def test_a_warning_names_the_users_line_however_deep_its_cause_is_found(tmp_path: Path) -> None:
+    """Not in this process: while tests run, each function of the package is called by one that checks its arguments."""
+    (tmp_path / "mine.py").write_text(_WARNS)
+    found = subprocess.run([sys.executable, "mine.py"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    lines = [one.split() for one in found.stdout.splitlines()]
+    assert {file for file, *_ in lines} == {"mine.py"}
+    assert {int(line) for _, line, _ in lines} == {11, 12, 13, 14}
+    assert "UnreliableResultWarning" in {category for *_, category in lines}

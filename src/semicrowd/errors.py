@@ -1,18 +1,24 @@
-"""The exception for mistakes that the user can correct, and helpers for its messages and for command lines."""
+"""The exception for mistakes that the user can correct, helpers for its messages and command lines, and warnings."""
 
+import contextlib
 import os
 import select
 import signal
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import wraps
+from pathlib import Path
 from typing import ParamSpec, TextIO
 
 _Arguments = ParamSpec("_Arguments")
 #: Exit code if the reader of the output has gone: that which a shell reports for a program ended by SIGPIPE.
 _UNREAD = 128 + signal.SIGPIPE
+
+#: Start of the names of the package's files.
+_PACKAGE = f"{Path(__file__).parent}{os.sep}"
 
 #: Extra of pyproject.toml → modules that it installs.
 EXTRAS = {
@@ -42,6 +48,25 @@ class UserError(ValueError):
 
 class UnreliableResultWarning(UserWarning):
     """A reason not to trust the result of a fit, and what to do about it."""
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn of the line outside of this package that has called into it, however deep in the package the cause is found.
+
+    Python shows this line, and decides by it whether it has shown the warning before.
+    """
+    level, frame = 2, sys._getframe(1)
+    while _is_inside(frame.f_code.co_filename):
+        if frame.f_back is None:  # a command: nobody else has called
+            level = 2
+            break
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
+
+
+def _is_inside(file: str) -> bool:
+    """Whether a file is one of the package, or that of Python which calls functions under :func:`naming_extras`."""
+    return file.startswith(_PACKAGE) or file == contextlib.__file__
 
 
 def listed(names: Sequence[str], most: int = 5) -> str:

@@ -50,6 +50,27 @@ def test_a_date_is_refused_by_name_with_the_way_out(tmp_path: Path) -> None:
         load(written(tmp_path, MESSY), "joint")
 
 
+@pytest.mark.parametrize("gap", ["", "unknown"])
+def test_dates_written_as_numbers_are_refused_like_other_dates(tmp_path: Path, gap: str) -> None:
+    text = f"x,joined\n1.5,20210119\n2.5,20201231\n3.5,{gap}\n4,19990228\n"
+    with pytest.raises(UserError, match=(
+        r"joined \(a date written as a number, such as 20210119\); leave them out with 'data.ignore=\[joined\]'"
+    )):  # fmt: skip
+        load(written(tmp_path, text))
+    assert load(written(tmp_path, text), "joined").num_features == 1
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [20210119, 20210229], [20210119, 20211301], [18991231, 20210119], [21010101], [20210119.5], [2021, 2022],
+        [20210119, 7], [float("inf"), 20210119], [float("nan")],
+    ],
+)  # fmt: skip
+def test_other_numbers_of_eight_digits_are_numbers(cells: list[float]) -> None:
+    assert kind_of(pd.Series(cells)).name == "number"
+
+
 def test_a_messy_table_is_what_one_would_make_of_it_by_hand(tmp_path: Path) -> None:
     data = load(written(tmp_path, MESSY), "joined")
     assert data.ids == ("u-7", "u-3", "u-9", "u-1")

@@ -89,6 +89,43 @@ def test_new_items_may_have_the_unit_or_not_but_no_other(tmp_path: Path) -> None
         load_new_items(new, columns)
 
 
+@pytest.fixture
+def euros(tmp_path: Path) -> Columns:
+    """Columns of a fit with a decimal comma, and points between thousands."""
+    columns = load(tmp_path, 'x,price\n1,"€ 1.234,00"\n2,"€ 99,50"\n3,"€ 2.750,25"\n').columns
+    assert columns is not None
+    return columns
+
+
+@pytest.mark.parametrize(
+    ("cells", "values"),
+    [
+        (["1234.50", "99.9"], [1234.5, 99.9]),  # a point in front of two digits, or one, is the decimal sign
+        (["1.234", "2.750"], [1234, 2750]),  # without the unit as with it
+        (["€ 1.234", "1.234,50"], [1234, 1234.5]), (["1234.50", "1.234,00"], [1234.5, 1234]),
+        (["1,234", "999"], [1.234, 999]), ([".5", "€ 7"], [0.5, 7]),
+    ],
+)  # fmt: skip
+def test_new_items_without_unit_are_read_as_in_the_fit(
+    tmp_path: Path, euros: Columns, cells: list[str], values: list[float]
+) -> None:
+    new = tmp_path / "new.csv"
+    new.write_text("x,price\n" + "".join(f'1,"{cell}"\n' for cell in cells))
+    np.testing.assert_allclose(load_new_items(new, euros).features[:, 1], values)
+
+
+def test_a_number_of_new_items_that_has_two_meanings_is_refused(tmp_path: Path, euros: Columns) -> None:
+    new = tmp_path / "new.csv"
+    new.write_text("x,price\n1,1234.50\n2,2.750\n")
+    with pytest.raises(UserError, match=(
+        r"line 3, column price: 2\.750 has two meanings: another cell of the column has a decimal point, but numbers "
+        r"are read with a decimal comma, as in the fit; expected one way of writing$"
+    )):  # fmt: skip
+        load_new_items(new, euros)
+    frame = pd.DataFrame({"x": [1.0, 2.0], "price": [1234.5, 2.75]})  # numbers already
+    assert euros.features(frame, "X", lambda *_: "", new=True)[0][:, 1].tolist() == [1234.5, 2.75]
+
+
 @pytest.mark.parametrize(
     ("cells", "examples"),
     [

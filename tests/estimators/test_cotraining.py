@@ -95,6 +95,14 @@ def test_answers_that_say_nothing_leave_what_the_features_say(fitted: dict[str, 
 
 
 @pytest.mark.usefixtures("quick_cotraining")
+def test_answers_about_one_pair_have_no_held_out_gain() -> None:
+    one = PairAnnotations.from_arrays([0] * 12, [9] * 12, list(range(12)), [0] * 12, num_items=len(TABLE))
+    with pytest.warns(UnreliableResultWarning, match="could not be tested"):
+        model = CoTraining().fit(TABLE, one)
+    assert np.isnan([model.held_out_gain_, model.held_out_gain_error_]).all()
+
+
+@pytest.mark.usefixtures("quick_cotraining")
 def test_new_items_are_like_their_neighbours_of_the_sample(monkeypatch: pytest.MonkeyPatch) -> None:
     """As with a million items: candidates are made of the annotated ones and of some others."""
     monkeypatch.setattr(portfolio, "_MAX_SAMPLE", 50)

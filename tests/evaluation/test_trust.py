@@ -193,6 +193,26 @@ def test_another_candidate_within_one_standard_error(
     assert len(reliability_warnings(replace(found(answers), verdict=verdict(NOISE, KEPT, other)), answers, SURE)) == 1
 
 
+def test_answers_about_one_pair_cannot_be_tested_and_nothing_is_said_to_be_measured() -> None:
+    twelve = PairAnnotations.from_arrays([0] * 12, [60] * 12, list(range(12)), [0, 1] * 6, num_items=200)
+    result = replace(found(twelve), verdict=verdict(Gain(0.0, 0.0), ("kept", 4, 0.0, 0.0, 0.0, 1.0)))
+    (line,) = reliability_warnings(result, twelve)
+    assert line.startswith("it could not be tested whether the answers carry information: all 12 are about one pair")
+    assert "nats" not in line
+    assert "collect answers about other pairs" in line
+    assert Gain.of(result.verdict, twelve) is None
+
+
+@pytest.mark.parametrize(("label", "one", "other"), [(0, "different", "same"), (1, "same", "different")])
+def test_answers_that_are_all_the_same_word_are_said_to_be(label: int, one: str, other: str) -> None:
+    twelve = PairAnnotations.from_arrays(range(12), range(60, 72), [0] * 12, [label] * 12, num_items=200)
+    result = replace(found(twelve), verdict=verdict(Gain(0.0, 0.0), ("kept", 4, 0.0, 0.0, 0.0, 1.0)))
+    (line,) = reliability_warnings(result, twelve)
+    assert f"all 12 are '{one}', which can be predicted without clusters" in line
+    assert f"pairs where you expect '{other}'" in line
+    assert "nats" not in line
+
+
 @pytest.mark.usefixtures("quick_cotraining")
 @pytest.mark.parametrize(("rate", "number"), [(0.9, 0), (0.5, 1)])
 def test_co_training_of_a_crowd_that_is_right_and_of_one_that_tosses_coins(rate: float, number: int) -> None:

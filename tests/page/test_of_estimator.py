@@ -97,6 +97,21 @@ def fitted() -> tuple[MCVC, np.ndarray, list[tuple[int, int, str, int]]]:
     return MCVC(n_clusters=2, random_state=0).fit(features, answers), features, answers
 
 
+@pytest.mark.parametrize("kind", [CoTraining, KMeansOnly])
+def test_answers_that_the_fit_did_not_have_are_refused(
+    kind: type[CoTraining | KMeansOnly],
+    tmp_path: Path,
+    fitted: tuple[MCVC, np.ndarray, list[tuple[int, int, str, int]]],
+) -> None:
+    _, features, answers = fitted
+    model = kind(random_state=0).fit(features)
+    model.save(tmp_path / "model.pt")
+    for one in (model, semicrowd.load(tmp_path / "model.pt")):
+        with pytest.raises(UserError, match="answers, but the model was fitted without any; expected pairs=None"):
+            write_report(one, features, answers, tmp_path / "page.html")
+    assert not (tmp_path / "page.html").exists()
+
+
 @pytest.mark.parametrize(
     ("more", "expected"),
     [

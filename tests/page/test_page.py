@@ -21,7 +21,7 @@ from semicrowd.fitting.result import Assignment, Restarts, Result, Samples
 from semicrowd.page.annotators import DROP, REVERSED, UNKNOWN, annotators
 from semicrowd.page.build import Page, render
 from semicrowd.page.clusters import Distances
-from semicrowd.starts.selection import Verdict
+from semicrowd.starts.selection import FEATURES_ALONE, Verdict
 
 HOSTILE = (
     "<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "'; --", "&amp;<b>", "{{ 7 * 7 }}", "{% raw %}",
@@ -192,6 +192,26 @@ def test_every_kind_of_result_has_a_page(kind: str, with_answers: bool) -> None:
     headings = ["Clusters", "How many clusters, and how sure", "What decided", "What would help most"]
     assert all(heading in page.text for heading in headings)
     assert "nan" not in page.text.lower().split()
+
+
+def test_where_no_answer_could_be_held_out_the_page_has_no_number_for_it() -> None:
+    twelve = PairAnnotations(np.zeros(12, int), np.full(12, 9), np.arange(12), np.arange(12) % 2, None, 30,
+                             tuple(f"person {k}" for k in range(12)))  # fmt: skip
+    alike = verdict().table.assign(score=-0.7, behind=0.0, standard_error=0.0)
+    found = Result(3, probabilities(), probabilities(), verdict=Verdict(FEATURES_ALONE, alike, 0.0, 0.0, 12))
+    scores = score(found, data_of(), twelve).scores
+    assert "answers/cross_validated_gain" not in scores
+    text = page_of(found, data_of(), twelve, metrics=scores).text
+    assert "none could be held out and predicted from the others" in text
+    assert "All 2 candidates, with 2 or 3 clusters, predict the answers equally well" in text
+    assert "the answers are not known to carry information" in text
+    assert "nats, standard error" not in text
+
+
+def test_a_gain_of_exactly_nothing_is_no_number() -> None:
+    none = {"answers/held_out_gain": 0.0, "answers/held_out_gain_error": 0.0}
+    page = page_of(Result(3, probabilities(), probabilities()), data_of(), answers_of(["ann"]), metrics=none)
+    assert "exactly as probable with clusters as without any" in page.text
 
 
 def test_distances_to_the_clusters_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -113,9 +113,34 @@ def test_the_table_of_people_counts() -> None:
 
 def test_answers_that_cannot_all_be_right_are_counted() -> None:
     triangle = PairAnnotations.from_arrays([0, 1, 0], [1, 2, 2], [0] * 3, [1, 1, 0], num_items=3)
-    assert "1 answers 'different' about items that the same person has connected" in " ".join(odd_answers(triangle))
+    (line,) = [line for line in odd_answers(triangle) if "contradict" in line]
+    assert line.startswith(
+        "1 answer 'different' contradicts answers 'same' of the same person (0): 0 said that row 0 and row 1 are the "
+        "same and that row 1 and row 2 are the same, but that row 0 and row 2 are different; "
+        "some of these must be wrong"
+    )
     others = PairAnnotations.from_arrays([0, 1, 0], [1, 2, 2], [0, 1, 2], [1, 1, 0], num_items=3)
-    assert "joined" not in " ".join(odd_answers(others))
+    assert "contradict" not in " ".join(odd_answers(others))
+
+
+def test_an_example_of_contradictory_answers_is_the_shortest_and_has_the_items_names() -> None:
+    names = [f"vase {letter}" for letter in "ABCDEFGHIJ"]
+    i, j = [0, 1, 2, 3, 0, 6, 7, 6], [1, 2, 3, 4, 4, 7, 8, 8]
+    both = PairAnnotations.from_arrays(i, j, [0] * 5 + [1] * 3, [1, 1, 1, 1, 0, 1, 1, 0], num_items=10,
+                                       worker_names=["Ann", "Zoe"])  # fmt: skip
+    alone = replace(both.some(np.arange(5)), worker_names=("Ann",))
+    assert (
+        "Ann said that vase A and vase B are the same, that vase B and vase C are the same, that … and that vase D and "
+        "vase E are the same, but that vase A and vase E are different; "
+    ) in " ".join(odd_answers(alone, names))
+    merged = replace(both, worker=np.zeros(8, np.int64), worker_names=("Zoe",))
+    assert (
+        "2 answers 'different' contradict answers 'same' of the same person (Zoe): for example, Zoe said that vase G "
+        "and vase H are the same and that vase H and vase I are the same, but that vase G and vase I are different; "
+    ) in " ".join(odd_answers(merged, names))
+    twice = PairAnnotations.from_arrays([0, 0], [1, 1], [0, 0], [1, 0], num_items=2)
+    said = "0 said once that a and b are the same, and once that they are different"
+    assert said in " ".join(odd_answers(twice, ["a", "b"]))
 
 
 def test_groups_without_an_answer_between_them_are_counted() -> None:

@@ -35,17 +35,29 @@ def test_a_run_has_a_page_and_it_can_be_made_anew(train: Command, tmp_path: Path
     assert again.returncode == 0, again.stderr
     assert page.read_text() == text
     page.unlink()
-    installed = _called(command, tmp_path, ["report", "run=run"], {})
-    assert installed.returncode == 0, installed.stderr
+    for argument in ("run", "run=run"):
+        installed = _called(command, tmp_path, ["report", argument], {})
+        assert installed.returncode == 0, installed.stderr
+        assert page.read_text() == text
+        page.unlink()
+    assert report(tmp_path, "run").returncode == 0
     assert page.read_text() == text
 
-    assert "nowhere: cannot be read: No such file or directory" in report(tmp_path, "run=nowhere").stderr
+    for wrong in ("nowhere", "run=nowhere"):
+        assert "error: nowhere: cannot be read: No such file or directory" in report(tmp_path, wrong).stderr
+    assert "run=: expected the folder of a finished run" in report(tmp_path, "run=").stderr
     with (tmp_path / "items.csv").open("a") as file:
         file.write((tmp_path / "items.csv").read_text().splitlines()[1] + "\n")
     changed = report(tmp_path, "run=run")
     assert changed.returncode == 2
     assert "items.csv has changed since the run was started" in changed.stderr
     assert page.read_text() == text
+
+
+def test_the_help_of_the_report_says_that_it_takes_a_folder(tmp_path: Path) -> None:
+    said = _called(command, tmp_path, ["report", "--help"], {}).stdout
+    assert "[FOLDER ...]" in said
+    assert "folder of a finished run, as runs/FOLDER" in " ".join(said.split())
 
 
 @pytest.mark.usefixtures("table", "answers")

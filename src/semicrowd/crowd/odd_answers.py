@@ -3,10 +3,13 @@
 Axes: P answers, M annotators, n annotated items.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import breadth_first_order
 from scipy.stats import binom
 
 from semicrowd.crowd.annotations import PairAnnotations
@@ -24,6 +27,10 @@ _FEW = 10
 _LEVEL = 0.01
 #: Contradictory answers are reported up to this share of the answers; more are usual for noisy annotators.
 _SLIPS = 0.05
+#: Of this number of contradictory answers, the one with the shortest chain of answers "same" is shown as an example.
+_EXAMPLES = 10
+#: Answers "same" of an example that are listed; of a longer chain, those between the first two and the last are not.
+_LINKS = 3
 #: A line reports that there may be too few answers if there are fewer in total.
 #: This is advice before the fit: of 30 answers about two equally frequent classes, 20 have to be right for a test at
 #: 5 % to distinguish them from guesses. MIN_ANSWERS = 10 in starts/selection.py is a rule: with fewer, the answers are
@@ -63,13 +70,18 @@ def _votes(answers: PairAnnotations) -> np.ndarray:
     return np.stack([*np.divmod(key, number), size, np.bincount(place, answers.label).astype(np.int64)])
 
 
-def odd_answers(answers: PairAnnotations) -> list[str]:
-    """Lines about contradictory answers and uninformative annotators; empty if there are no problems."""
+def odd_answers(answers: PairAnnotations, names: Sequence[str] | None = None) -> list[str]:
+    """Lines about contradictory answers and uninformative annotators; empty if there are no problems.
+
+    Parameters
+    ----------
+    names : [N] names of the items; None: they are called by their rows
+    """
     table = people(answers)
     one_way = _one_way(answers, table)
     suspects = {name: line for name, line in _suspects(answers, table).items() if name not in one_way}
     return [
-        *_few(answers), *_contradictions(answers, [*suspects, *one_way]), *one_way.values(), *suspects.values(),
+        *_few(answers), *_contradictions(answers, [*suspects, *one_way], names), *one_way.values(), *suspects.values(),
         *_apart(answers),
     ]  # fmt: skip
 
@@ -94,7 +106,9 @@ def _assumed(answers: PairAnnotations) -> set[str]:
     return {name for name, one in zip(answers.worker_names, assumed_right(answers.history), strict=True) if one}
 
 
-def _contradictions(answers: PairAnnotations, suspects: list[str]) -> Iterator[str]:
+def _contradictions(
+    answers: PairAnnotations, suspects: list[str], names: Sequence[str] | None
+) -> Iterator[str]:
     """Contradictory answers: both answers about the same pair, or a = b, b = c, a ≠ c of one annotator.
 
     Pairs are counted without the answers of the suspects, whom another line names, unless these are half of all people.
@@ -107,8 +121,14 @@ def _contradictions(answers: PairAnnotations, suspects: list[str]) -> Iterator[s
     wrong = np.flatnonzero(~same & (part[i] == part[j]))
     if 0 < len(wrong) <= _SLIPS * answers.num_pairs or (len(wrong) and answers.num_annotators == 1):
         who = [answers.worker_names[m] for m in np.unique(answers.worker[wrong])]
-        yield (f"{len(wrong)} answers 'different' about items that the same person has connected by answers 'same' "
-               f"({listed(who)}): some of these must be wrong; errors are expected, but correct those that you know")
+        chains = [_chain(i[same], j[same], int(i[p]), int(j[p]), len(nodes)) for p in wrong[:_EXAMPLES]]
+        items = nodes[min(chains, key=len)] % answers.num_items
+        speaker = answers.worker_names[nodes[min(chains, key=len)[0]] // answers.num_items]
+        example = _example(speaker, [f"row {n}" if names is None else names[n] for n in items.tolist()])
+        many = "1 answer 'different' contradicts" if len(wrong) == 1 else f"{len(wrong)} answers 'different' contradict"
+        each = example if len(wrong) == 1 else f"for example, {example}"
+        yield (f"{many} answers 'same' of the same person ({listed(who)}): {each}; some of these must be wrong; errors "
+               "are expected, but correct those that you know")
     left_out = suspects if 2 * len(suspects) < answers.num_annotators else []
     out = np.isin(np.array(answers.worker_names, object), left_out)[answers.worker]
     frame = pd.DataFrame({"pair": answers.pair, "label": answers.label})[~out]
@@ -119,6 +139,27 @@ def _contradictions(answers: PairAnnotations, suspects: list[str]) -> Iterator[s
         without = f" (without {listed(left_out)})" if left_out else ""
         yield (f"{split} of the {len(several)} pairs with several answers{without} have both answers: people disagree; "
                "define in the question what 'the same' means, or expect little information from the answers")
+
+
+def _chain(i: np.ndarray, j: np.ndarray, first: int, last: int, num_nodes: int) -> np.ndarray:
+    """The nodes of a shortest path from the first to the last one, along edges i–j that connect them."""
+    graph = csr_array((np.ones(len(i), np.int8), (i, j)), shape=(num_nodes, num_nodes))
+    before = breadth_first_order(graph, first, directed=False)[1]
+    path = [last]
+    while path[-1] != first:
+        path.append(int(before[path[-1]]))
+    return np.array(path[::-1])
+
+
+def _example(speaker: str, items: list[str]) -> str:
+    """What a person has said of items, each the same as the next one, but the first not the same as the last."""
+    first, last = items[0], items[-1]
+    if len(items) == 2:
+        return f"{speaker} said once that {first} and {last} are the same, and once that they are different"
+    links = [f"{one} and {other} are the same" for one, other in pairwise(items)]
+    between = [*links[:2], "…", links[-1]] if len(links) > _LINKS else links
+    same = f"{', that '.join(between[:-1])} and that {between[-1]}"
+    return f"{speaker} said that {same}, but that {first} and {last} are different"
 
 
 def _one_way(answers: PairAnnotations, table: pd.DataFrame) -> dict[str, str]:

@@ -7,7 +7,6 @@ the same person has the same name in all runs and in answers about new items.
 import hashlib
 import os
 import secrets
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -23,7 +22,7 @@ from semicrowd.crowd.answer_table import AnswerTable
 from semicrowd.crowd.history import rates_of
 from semicrowd.crowd.wording import Wording
 from semicrowd.data.answer_tables import in_one_frame, said_of_unfilled, table_of_file, tables_of, wording_of
-from semicrowd.errors import UserError
+from semicrowd.errors import UserError, warn
 from semicrowd.files import expanded
 from semicrowd.settings.data import FileSettings
 
@@ -92,7 +91,7 @@ def read_answers(
     tables = tables_of(listed, wording)
     unfilled = said_of_unfilled(tables)
     for note in filter(None, unfilled):
-        warnings.warn(note, UserWarning, stacklevel=2)
+        warn(note)
     tables = [table for table, note in zip(tables, unfilled, strict=True) if not note]
     frames = [_frame(table) for table in tables]
     frame = frames[0] if len(frames) == 1 else in_one_frame(frames, [str(table.path) for table in tables])
@@ -109,7 +108,7 @@ def read_answers(
 
 def _frame(table: AnswerTable) -> pd.DataFrame:
     for note in table.said_of_skipped():
-        warnings.warn(note, UserWarning, stacklevel=3)
+        warn(note)
     frame = pd.DataFrame(table.columns)
     return frame.assign(label=table.answers()) if table.kind == PAIRS else frame
 

@@ -39,6 +39,8 @@ _FEW_WRONG = 0.02
 _MOST_CATEGORIES = 30
 #: Maximal number of cells of a text column that are checked for dates.
 _SAMPLE = 200
+#: First and last date that a whole number may be, with the digits of year, month and day: 20210119.
+_YEARS = (19000101, 21001231)
 #: A column counts as dates if at least this share of the checked cells are dates.
 _DATES = 0.9
 
@@ -73,7 +75,7 @@ _LIKE_A_DATE = re.compile(r"^(?=.*\d)(?:.*\d{4}|.*\d\D+\d+\D+\d|.*\d:\d\d|.*[^\W
 def kind_of(cells: pd.Series) -> Kind:
     """The type of a column."""
     if cells.dtype.kind in "fiub":
-        return Kind(YES_NO if cells.dtype.kind == "b" else NUMBER)
+        return Kind(YES_NO) if cells.dtype.kind == "b" else _number_or_date(cells)
     if cells.dtype.kind in "mM":
         return Kind(DATE, "a date")
     texts = [text(cell) for cell in cells]
@@ -86,7 +88,7 @@ def kind_of(cells: pd.Series) -> Kind:
         return Kind(YES_NO if lower else NUMBER)
     numbers = pd.to_numeric(pd.Series(lower), errors="coerce")
     if numbers.notna().mean() >= 0.5:
-        return Kind(NUMBER)
+        return _number_or_date(numbers) if numbers.notna().all() else Kind(NUMBER)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         sample = pd.Series(lower[:_SAMPLE])
@@ -104,6 +106,16 @@ def kind_of(cells: pd.Series) -> Kind:
         odd = known[int(numbers.isna().argmax())]
         return Kind(TEXT, f"numbers with signs between thousands or decimal commas, such as {odd}; write 1234.5")
     return Kind(TEXT, f"text, {different} different values in {len(texts)} rows{_nearly_ids(texts)}")
+
+
+def _number_or_date(cells: pd.Series) -> Kind:
+    """The type of a column of numbers: dates, if every one that is there is written as year, month and day."""
+    different = pd.Series(cells.dropna().unique())
+    if len(different) and different.between(*_YEARS).all() and not (different % 1).any():
+        digits = different.astype("int64").astype(str)
+        if pd.to_datetime(digits, format="%Y%m%d", errors="coerce").notna().all():
+            return Kind(DATE, f"a date written as a number, such as {digits[0]}")
+    return Kind(NUMBER)
 
 
 def _nearly_ids(texts: Sequence[str]) -> str:

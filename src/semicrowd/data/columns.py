@@ -30,7 +30,7 @@ from semicrowd.data.cells import (
     look_like_ids,
     numbers,
 )
-from semicrowd.data.units import Unit
+from semicrowd.data.units import Unit, first_with_two_meanings
 from semicrowd.errors import UserError, listed
 from semicrowd.files import write_csv, write_json
 
@@ -192,6 +192,7 @@ class Columns:
         ------
         UserError
             If a column is missing, or cells of numerical columns are no numbers: the first one of each such column.
+            And for a number that may have a decimal sign or one between thousands.
         """
         missing = [column.name for column in self.columns if column.name not in frame]
         if missing:
@@ -212,6 +213,12 @@ class Columns:
             way_out = "" if new else f"; correct all such cells, or leave the columns out with {_without(bad, where)}"
             expected = listed(list(dict.fromkeys(one.expected for one in self.columns if one.name in bad)))
             raise UserError(f"{named}{more}; expected {expected}{way_out}")
+        for column in self.columns:
+            if column.unit and (two := first_with_two_meanings(frame[column.name], column.unit)) is not None:
+                signs = ("point", "comma") if column.unit.comma else ("comma", "point")
+                raise UserError(f"{cell(two[0], column.name)}: {two[1]} has two meanings: another cell of the column "
+                                f"has a decimal {signs[0]}, but numbers are read with a decimal {signs[1]}, as in the "
+                                "fit; expected one way of writing")
         parts = []
         for column in self.columns:
             cells = frame[column.name]

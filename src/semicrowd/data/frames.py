@@ -30,6 +30,8 @@ SEQUENCE = "sequence"
 EXPECTED = "a .csv or .tsv with a header, a .parquet or .xlsx table, or an .npy or .npz array [items, features]"
 #: Role of an array in an .npz file → its possible names; the first that is in the file is used.
 _ARRAYS = {"features": ("features", "X"), "labels": ("labels", "label", "y"), "ids": ("ids", "id")}
+#: Suffixes of tables that are text.
+TEXT_FILES = (".csv", ".tsv", ".txt")
 _SEPARATORS = (",", ";", "\t")
 _QUOTED = re.compile(r'"[^"]*"')
 #: Decimal commas, in a file whose separator is no comma.
@@ -331,6 +333,5 @@ def _first_too_long(path: Path, width: int, separator: str) -> str:
 
 
 READERS: dict[str, Callable[[Path, str | None, Collection[str] | None], Frame]] = {
-    ".csv": _read_csv, ".tsv": _read_csv, ".txt": _read_csv, ".parquet": _read_parquet, ".xlsx": _read_xlsx,
-    ".npz": _read_npz,
+    **dict.fromkeys(TEXT_FILES, _read_csv), ".parquet": _read_parquet, ".xlsx": _read_xlsx, ".npz": _read_npz,
 }  # fmt: skip

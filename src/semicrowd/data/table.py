@@ -13,7 +13,7 @@ from semicrowd.data.arrays import read_npy
 from semicrowd.data.cells import CATEGORY, column_called, id_column, id_columns, ids_of
 from semicrowd.data.columns import Columns, as_list
 from semicrowd.data.dataset import Dataset
-from semicrowd.data.frames import EXPECTED, LABEL, READERS, SEQUENCE, Frame, check_table, read_frame
+from semicrowd.data.frames import EXPECTED, LABEL, READERS, SEQUENCE, TEXT_FILES, Frame, check_table, read_frame
 from semicrowd.errors import UserError, nearest
 from semicrowd.files import check_exists, check_is_file, expanded, sha256_of
 from semicrowd.settings.sources import TableSettings
@@ -80,9 +80,12 @@ def load_new_items(path: Path, columns: Columns) -> Dataset:
             return data  # as the method has them, or an error there
         filled = np.ascontiguousarray(columns.fill(data.features), np.float32)
         return replace(data, features=filled, missing="", columns=columns)
-    # Of few rows a column of categories may hold nothing but numbers, or TRUE and FALSE.
-    categories = [column.name for column in columns.columns if column.kind == CATEGORY]
-    frame = read_frame(path, columns.ids, categories)
+    # Of few rows a column of categories may hold nothing but numbers, or TRUE and FALSE. Without its unit, too, 1.234
+    # means what it means in the fit; in other files than texts it is a number already.
+    texts = [column.name for column in columns.columns if column.kind == CATEGORY]
+    if path.suffix.lower() in TEXT_FILES:
+        texts += [column.name for column in columns.columns if column.unit is not None]
+    frame = read_frame(path, columns.ids, texts)
     table = frame.table
     ids = ids_of(table, columns.ids, str(path)) if columns.ids is not None and columns.ids in table else None
     known = {columns.ids, column_called(LABEL, table), column_called(SEQUENCE, table)}

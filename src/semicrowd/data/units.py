@@ -98,6 +98,24 @@ def without_unit(cells: pd.Series, unit: Unit) -> np.ndarray:
     return pd.to_numeric(plain, errors="coerce").to_numpy(np.float64)
 
 
+def first_with_two_meanings(cells: pd.Series, unit: Unit) -> tuple[int, str] | None:
+    """Row and text of the first number, such as 1.234, whose sign is read as in the fit but may mean something else.
+
+    It may where another cell of the column clearly has the other decimal sign, such as 1234.50 after a fit to
+    € 1.234,00. That cell itself has one meaning, and so has 1.234,50. Cells with and without unit are told apart, as
+    they may be from different sources. None if there is no such number.
+    """
+    found = [(row, one) for row, cell in enumerate(cells) if isinstance(cell, str)
+             and (one := _CELL.fullmatch(cell.strip())) and _is_number(one["number"])]  # fmt: skip
+    for with_unit in (False, True):
+        alike = [(row, one, _GROUPS.sub("", one["number"])) for row, one in found if bool(_unit(one)) == with_unit]
+        if ("." if unit.comma else ",") in _decimal_signs([number for *_, number in alike]):
+            for row, one, number in alike:
+                if _EITHER.fullmatch(number):
+                    return row, one[0]
+    return None
+
+
 def has_unit(cell: str) -> bool | None:
     """Whether a text is a number with a unit, of whatever kind; None if it is no number."""
     found = _CELL.fullmatch(cell)
@@ -158,12 +176,17 @@ def _several(cells: Sequence[re.Match[str]]) -> str:
     return f"numbers with different units, or with and without one: {listed(list(examples.values()), 3)}; use one unit"
 
 
+def _decimal_signs(numbers: Sequence[str]) -> set[str]:
+    """Signs that are the decimal one for sure, since no three digits follow them."""
+    return {sign for one in numbers if not _THOUSANDS.fullmatch(one) for sign in re.findall("[.,]", one)[-1:]}
+
+
 def _has_comma(numbers: Sequence[str]) -> bool | None:
     """Whether 1,234 is a number with a decimal comma in this column; None if nothing says so, or both.
 
     1.234 has a decimal point if all numbers have three digits after one; beside 999, it may have one between thousands.
     """
-    ends = {sign for one in numbers if not _THOUSANDS.fullmatch(one) for sign in re.findall("[.,]", one)[-1:]}
+    ends = _decimal_signs(numbers)
     if len(ends) > 1 and any(map(_EITHER.fullmatch, numbers)):
         return None
     if "," in ends:
@@ -177,9 +200,14 @@ def _has_comma(numbers: Sequence[str]) -> bool | None:
 
 
 def _plain(cell: str, unit: Unit) -> str:
-    """The number in a cell with a decimal point and nothing between thousands; empty if it has another unit."""
+    """The number in a cell with a decimal point and nothing between thousands; empty if it has another unit.
+
+    Another text is returned as it is: it may be a number in a further way of writing, such as .5 or inf.
+    """
     found = _CELL.fullmatch(cell)
-    if not found or (_unit(found) and _same(_unit(found)) != _same(unit.name)):
+    if not found:
+        return cell
+    if _unit(found) and _same(_unit(found)) != _same(unit.name):
         return ""
     return _with_point(found["number"], comma=unit.comma)
 

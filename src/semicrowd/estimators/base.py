@@ -4,7 +4,6 @@ Methods for items in the order of time have a base class of their own, as have t
 (:mod:`semicrowd.estimators.continued`)."""
 
 import hashlib
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.workers import WorkerPosterior, worker_frame
-from semicrowd.errors import UserError, naming_extras, nearest
+from semicrowd.errors import UserError, naming_extras, nearest, warn
 from semicrowd.estimators import docstrings, persistence
 from semicrowd.estimators.inputs import (
     checked_answers,
@@ -138,8 +137,7 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         if isinstance(self, Parameters):
             self.check_parameters()
         if pairs is None and labels_alone(y):
-            warnings.warn("y: labels of items are not used; pass answers about pairs of items as pairs=…",
-                          UserWarning, stacklevel=3)  # fmt: skip
+            warn("y: labels of items are not used; pass answers about pairs of items as pairs=…")
             y = None
         items = items_to_fit(self, X)
         features = checked_features(self, items.X, fit=True)
@@ -152,6 +150,7 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         answers = checked_answers(given, len(features), items.ids, index=items.by_index)
         if answers is None and self.requires_answers:
             raise UserError(f"pairs: {type(self).__name__} needs answers about the items; expected i,j,worker,label")
+        self._had_answers = answers is not None
         self.seed_ = _seed(self.random_state)
         self.__dict__.pop("components_", None)
         return features, answers

@@ -1,6 +1,5 @@
 """Base class of methods that can go on from the clusters of an earlier fit, and whose items may have weights."""
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -12,7 +11,7 @@ from sklearn.utils.validation import _num_samples
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
 from semicrowd.data.cells import id_text
-from semicrowd.errors import UnreliableResultWarning, UserError, naming_extras
+from semicrowd.errors import UnreliableResultWarning, UserError, naming_extras, warn
 from semicrowd.estimators import docstrings
 from semicrowd.estimators.base import CrowdClusterer
 from semicrowd.estimators.inputs import names_of_rows
@@ -69,7 +68,7 @@ class ContinuedClusterer(CrowdClusterer):
             self._previous = self._weights = None
 
     def _warn(self, features: np.ndarray, answers: PairAnnotations | None) -> None:
-        """Warn whoever has called ``fit`` (stack level 3) if the result is unreliable."""
+        """Warn if the result is unreliable."""
         # Imported here: it needs torch, and this module is imported by simple methods, too.
         from semicrowd.evaluation.trust import reliability_warnings
 
@@ -77,7 +76,7 @@ class ContinuedClusterer(CrowdClusterer):
         if self.columns_ is not None:  # advice names columns
             data = Dataset("X", features.astype(np.float32), columns=self.columns_)
         for line in reliability_warnings(self.result_, answers, data=data):
-            warnings.warn(line, UnreliableResultWarning, stacklevel=3)
+            warn(line, UnreliableResultWarning)
 
     fit.__doc__ = docstrings.with_parameter(CrowdClusterer.fit.__doc__, _MORE, before="monitor")
 

@@ -1,6 +1,5 @@
 """Checks of the items and answers that are passed to an estimator (arrays, data frames, files), and conversions."""
 
-import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -27,7 +26,7 @@ from semicrowd.data.arrays import memory_of_machine
 from semicrowd.data.cells import column_called, id_column, id_columns, id_text, ids_of
 from semicrowd.data.columns import IN_PYTHON, Columns
 from semicrowd.data.frames import LABEL
-from semicrowd.errors import UserError, listed
+from semicrowd.errors import UserError, listed, warn
 from semicrowd.files import expanded
 
 #: Columns of answers by their number.
@@ -171,7 +170,7 @@ def _with_warnings(answers: PairAnnotations) -> PairAnnotations:
     """Return the answers; warn if some rows were left out."""
     for note in answers.notes:
         if csv_file.LEFT_OUT in note or NO_ANSWER in note:
-            warnings.warn(note, UserWarning, stacklevel=5)
+            warn(note)
     return answers
 
 
@@ -281,18 +280,18 @@ def items_to_fit(estimator: BaseEstimator, X: Any) -> Items:
     frame, ids = X, None
     if (label := column_called(LABEL, frame)) is not None:
         said = f"X: column {label} is left out, it would give away what is to be found"
-        warnings.warn(said, UserWarning, stacklevel=4)
+        warn(said)
         frame = frame.drop(columns=label)
     name = id_column(frame) if frame.shape[1] else None
     if name is not None:
         said = f"X: column {name or 'without a name'} is taken for the items' ids and is no feature"
-        warnings.warn(said, UserWarning, stacklevel=4)
+        warn(said)
         ids = ids_of(frame, name, IN_PYTHON)
         frame = frame.drop(columns=name)
     more = id_columns(frame)
     for one in more:
         said = f"X: column {one} is left out, its name and different values are those of ids; rename it to use it"
-        warnings.warn(said, UserWarning, stacklevel=4)
+        warn(said)
     frame = frame.drop(columns=more)
     if not frame.shape[1]:
         raise UserError("X: no column of features")
@@ -300,7 +299,7 @@ def items_to_fit(estimator: BaseEstimator, X: Any) -> Items:
     if columns.like_ids:
         said = (f"X: a different whole number in every row of {listed(columns.like_ids)}, used as features; if these "
                 f"are ids, not amounts, leave them out with X.drop(columns={list(columns.like_ids)})")
-        warnings.warn(said, UserWarning, stacklevel=4)
+        warn(said)
     if not get_tags(estimator).input_tags.allow_nan:
         columns = columns.with_gaps_filled()
     return Items(_numbers(frame, columns), ids, names_of_rows(X), columns)
@@ -358,7 +357,7 @@ def _numbers(frame: pd.DataFrame, columns: Columns, *, new: bool = False) -> pd.
         frame[known], IN_PYTHON, lambda row, name: f"X, row {row}, column {name}", new=new
     )
     for note in notes:
-        warnings.warn(f"X: {note}", UserWarning, stacklevel=5)
+        warn(f"X: {note}")
     values = columns.fill(features) if columns.filled else features
     return pd.DataFrame(values, columns=columns.feature_names)
 

@@ -37,9 +37,14 @@ class Gain(NamedTuple):
     error: float
 
     @classmethod
-    def of(cls, verdict: Verdict | None) -> "Gain | None":
-        """The gain of a verdict; None without one."""
-        return None if verdict is None else cls(verdict.gain, verdict.gain_error)
+    def of(cls, verdict: Verdict | None, answers: PairAnnotations | None) -> "Gain | None":
+        """The gain of a verdict on the answers; None without one, and where no answer could be held out.
+
+        If all answers are about one pair, they are in one fold, and its scores come from no other answer.
+        """
+        if verdict is None or answers is None or len(np.unique(folds_of_answers(answers))) < 2:
+            return None
+        return cls(verdict.gain, verdict.gain_error)
 
     @property
     def real(self) -> bool:

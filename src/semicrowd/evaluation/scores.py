@@ -81,7 +81,7 @@ def score(
         scores |= _calibration("final", data.labels, result.final)
     if result.samples is not None:
         scores |= _score_samples(result.samples, data.labels)
-    if (gain := Gain.of(result.verdict)) is not None:
+    if (gain := Gain.of(result.verdict, answers)) is not None:
         scores |= gain.scores("cross_validated_gain")
     workers = None
     if answers is not None:

@@ -47,11 +47,21 @@ def reliability_warnings(
     if answers is None:
         return lines
     verdict = result.verdict
-    gain = Gain.of(verdict) or held_out
+    gain = Gain.of(verdict, answers) or held_out
     # With uninformative answers, comparisons with the features or among candidates would be meaningless.
     advice = "regard the clusters as clusters of the features alone, and do not rely on the annotators' rates"
     if verdict is not None and answers.num_pairs < MIN_ANSWERS:
         problem = f"the answers are too few to decide anything: {answers.num_pairs}; at least {MIN_ANSWERS} are needed"
+        return [*lines, f"{problem}; {advice}"]
+    if verdict is not None and gain is None:
+        problem = (f"it could not be tested whether the answers carry information: all {answers.num_pairs:,} are about "
+                   "one pair of items, so none can be held out and predicted from the others; collect answers about "
+                   "other pairs")  # fmt: skip
+        return [*lines, f"{problem}; {advice}"]
+    if gain is not None and not gain.real and len(words := np.unique(answers.label)) == 1:
+        problem = (f"the answers carry no information about these clusters: all {answers.num_pairs:,} are "
+                   f"{'same' if words[0] else 'different'!r}, which can be predicted without clusters; collect answers "
+                   f"about pairs where you expect {'different' if words[0] else 'same'!r}")  # fmt: skip
         return [*lines, f"{problem}; {advice}"]
     if uninformative := _no_gain(gain) if gain is not None else _no_weight(result.workers, result.best, answers):
         problem = f"the answers carry no information about these clusters: {uninformative}"

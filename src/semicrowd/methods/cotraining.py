@@ -13,6 +13,7 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.errors import UserError
 from semicrowd.estimators.continued import ContinuedClusterer
+from semicrowd.evaluation.held_out import Gain
 from semicrowd.expfam import dirichlet
 from semicrowd.fitting.iterate import Method, iterate
 from semicrowd.fitting.monitor import Monitor
@@ -72,7 +73,7 @@ class CoTraining(CoTrainingParameters, ContinuedClusterer):
         that were fitted again without each fold of the answers; one of them is selected, not always the first row)
     winner_ : name of the selected candidate
     held_out_gain_, held_out_gain_error_ : mean log-likelihood of a held-out answer minus that without clusters, in
-        nats, and its standard error; NaN without answers
+        nats, and its standard error; NaN without answers, and if all are about one pair, so that none can be held out
     preparations_ : preparation → pipeline and prepared training items, or the sample of them that was used
     memberships_ : [n, K] cluster probabilities of the training items from their features alone
     shares_ : weight of each preparation
@@ -190,5 +191,5 @@ class _Fit(Method):
         else:  # uninformative answers are ignored: clusters fitted to the annotated items alone would be worse
             result = replace(self._of_features(), workers=workers)
         model.candidates_, model.winner_ = verdict.table, verdict.winner
-        model.held_out_gain_, model.held_out_gain_error_ = verdict.gain, verdict.gain_error
+        model.held_out_gain_, model.held_out_gain_error_ = Gain.of(verdict, answers) or (math.nan, math.nan)
         return replace(result, verdict=verdict)

@@ -8,6 +8,7 @@ import numpy as np
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data.dataset import Dataset
 from semicrowd.evaluation.columns_and_answers import telling_columns
+from semicrowd.evaluation.held_out import Gain
 from semicrowd.fitting.result import RESTART_SCORES, Result
 from semicrowd.metrics import USED_SHARE, cluster_counts
 from semicrowd.settings.fields import dotted
@@ -53,9 +54,16 @@ def decided(
     else:
         yield (f"{there}. Each of them is in the cluster that its features predict: the answers may have decided which "
                "clusters there are, but moved no single item.")
+    if result.verdict is not None and Gain.of(result.verdict, answers) is None:
+        yield ("All answers are about one pair of items, so none could be held out and predicted from the others: it "
+               "is not known whether they support these clusters.")
     for key, how in (("held_out", "held out from a second fit"), ("cross_validated", "that was held out")):
         gain, error = (metrics.get(f"answers/{key}_gain{end}") for end in ("", "_error"))
         if gain is None or error is None:
+            continue
+        if gain == error == 0:
+            yield (f"An answer {how} is exactly as probable with clusters as without any: the answers do not support "
+                   "these clusters.")  # fmt: skip
             continue
         support = "do not support" if gain <= error else "hardly support" if gain < 2 * error else "support"
         yield (f"The clusters change the probability of an answer {how} by the factor {np.exp(gain):.2f} on average "
@@ -69,7 +77,8 @@ def _selected(verdict: Verdict) -> str:
     rows = verdict.table.set_index("candidate")
     own, among = rows.loc[verdict.winner], f"“{verdict.winner}” was selected among {len(rows)} candidates"
     again = bool(rows["unseen"].notna().any())
-    if own["behind"] <= own["standard_error"] and not (again and verdict.winner == FEATURES_ALONE):
+    last_resort = verdict.winner == FEATURES_ALONE and (again or not verdict.informative)
+    if own["behind"] <= own["standard_error"] and not last_resort:
         confirmed = (" Fitted again without the answers that it has to predict, it was still better than the features "
                      "alone.") if again else ""  # fmt: skip
         return (f"Start: {among}. Of those that predict held-out answers about equally well (within one standard error "
@@ -77,7 +86,7 @@ def _selected(verdict: Verdict) -> str:
     failed = "fitted again without the answers that it has to predict, the best one was no longer better"
     if verdict.winner != FEATURES_ALONE:
         return f"Start: {among}. Others come first in the table, but {failed} than the features alone; this one was."
-    why = f"{failed}, or not clearly" if verdict.informative else "the answers carry too little information"
+    why = f"{failed}, or not clearly" if verdict.informative else "the answers are not known to carry information"
     return f"Start: the clusters of the features alone were kept, the last resort among {len(rows)} candidates: {why}."
 
 
@@ -114,6 +123,10 @@ def number_of_clusters(result: Result, settings: Mapping[str, Any], given: Mappi
         near = sorted({int(n) for n in rows.loc[rows["behind"] <= rows["standard_error"], "clusters"]})
         every = sorted({int(n) for n in rows["clusters"]})
         own = rows.loc[rows["candidate"] == result.verdict.winner].iloc[0]
+        if rows["score"].nunique() == 1 < len(rows):
+            yield (f"All {len(rows)} candidates, with {_range(every)} clusters, predict the answers equally well: the "
+                   "answers say nothing about the number of clusters.")
+            return
         kept = "" if own["behind"] <= own["standard_error"] else f"; the one that was kept has {own['clusters']}"
         yield (f"{len(rows)} candidates with {_range(every)} clusters were compared by how well they predict held-out "
                f"answers; those within one standard error of the best have {_range(near)}{kept}.")

@@ -68,7 +68,7 @@ def write_report(
         raise UserError(f"names: no cluster {listed(unknown)} in labels_; it has {listed(list(map(str, there)))}")
     ids, index = ids_of_rows(estimator, X), names_of_rows(X)
     answers = checked_answers(pairs, len(features), ids, index=index)
-    _check_annotators(estimator, answers)
+    _check_answers(estimator, answers)
     if labels is not None:
         _check_number("labels", len(labels), estimator)
         labels = np.unique(labels, return_inverse=True)[1]
@@ -95,7 +95,11 @@ def _check_number(name: str, number: int, estimator: CrowdClusterer) -> None:
         raise UserError(f"{name}: {number} items; expected the {len(estimator.labels_)} of the fit")
 
 
-def _check_annotators(estimator: CrowdClusterer, answers: PairAnnotations | None) -> None:
+def _check_answers(estimator: CrowdClusterer, answers: PairAnnotations | None) -> None:
+    # The page would say of the answers what they did to the clusters; a model of an earlier version does not know.
+    if answers is not None and not getattr(estimator, "_had_answers", True):
+        raise UserError("pairs: answers, but the model was fitted without any; expected pairs=None, or a model that "
+                        "was fitted with these answers: fit(X, pairs=…)")
     if estimator.workers_ is None:
         return
     fitted = list(estimator.workers_["annotator"].astype(str))

@@ -46,9 +46,13 @@ def main(arguments: list[str] | None = None) -> int:
     """Command line of ``src/report.py``, of ``semicrowd report`` and of the pipeline's last stage."""
     parser = argparse.ArgumentParser(
         prog=program("report"),
-        description="write reports/index.html and reports/REPORT.md, or with run=FOLDER the page of a run",
+        description="Make the page of a finished run again, or without FOLDER the report of all runs of params.yaml: "
+        "reports/index.html and reports/REPORT.md.",
     )
-    parser.add_argument("runs", nargs="*", metavar=f"{page.ARGUMENT}FOLDER", help="folder of a finished run")
+    parser.add_argument(
+        "runs", nargs="*", metavar="FOLDER",
+        help="folder of a finished run, as runs/FOLDER or run=runs/FOLDER: writes its report.html and questions.csv",
+    )  # fmt: skip
     parser.add_argument("--collect", action="store_true", help="gather the runs of params.yaml first, finished or not")
     parser.add_argument("--out", type=Path, default=REPORTS, help=f"folder of the report (default: {REPORTS})")
     options = parser.parse_args(arguments)

@@ -195,7 +195,7 @@ def oddities(data: Dataset, answers: PairAnnotations | None) -> list[str]:
     """Warnings about unusual data and answers, one line each."""
     if answers is None or answers.simulated:
         return odd_items(data)
-    return [*odd_items(data), *odd_answers(answers), *revealing_columns(data, answers)]
+    return [*odd_items(data), *odd_answers(answers, data.names), *revealing_columns(data, answers)]
 
 
 def tell(settings: Resolved, data: Dataset, answers: PairAnnotations | None) -> None:

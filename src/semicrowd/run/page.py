@@ -1,4 +1,4 @@
-"""``report.html`` and ``questions.csv`` of a run, at its end, and again with ``src/report.py run=FOLDER``."""
+"""``report.html`` and ``questions.csv`` of a run, at its end, and again with ``src/report.py FOLDER``."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,8 +16,8 @@ from semicrowd.run.files.config import CONFIG, GIVEN, read_config
 from semicrowd.run.files.inputs import PROVENANCE, check_inputs, file_hashes
 from semicrowd.tracking.content import run_name
 
-#: Start of an argument that names a run's folder.
-ARGUMENT = "run="
+#: What may be in front of a run's folder in an argument.
+_PREFIX = "run="
 
 
 def write_page_of_run(
@@ -78,11 +78,10 @@ def rebuild(run_dir: Path) -> Path:
 
 @without_traceback
 def main(arguments: Sequence[str]) -> int:
-    """Run ``src/report.py run=FOLDER``; returns the exit code."""
-    folders = [Path(one.removeprefix(ARGUMENT)) for one in arguments if one.startswith(ARGUMENT)]
-    if len(folders) != len(arguments):
-        wrong = next(one for one in arguments if not one.startswith(ARGUMENT))
-        raise UserError(f"{wrong}: expected only arguments {ARGUMENT}FOLDER")
-    for folder in folders:
-        print(rebuild(folder))
+    """Run ``src/report.py FOLDER …``; returns the exit code. ``run=FOLDER`` is the same."""
+    for argument in arguments:
+        folder = argument.removeprefix(_PREFIX)
+        if not folder:
+            raise UserError(f"{argument}: expected the folder of a finished run")
+        print(rebuild(Path(folder)))
     return 0

@@ -1,6 +1,6 @@
 """``clusters.csv`` of a run: the clusters, and a column for names that people give them.
 
-Whoever has seen what a cluster is writes it into the column ``name``. The page (``src/report.py run=FOLDER``),
+Whoever has seen what a cluster is writes it into the column ``name``. The page (``src/report.py FOLDER``),
 ``predict`` and runs that go on with ``previous=FOLDER``, whose clusters keep their numbers, then use the names.
 """
 
