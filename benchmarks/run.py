@@ -13,6 +13,7 @@ from curves import curves
 from epochs import epochs, precision
 from floor import floor
 from forecasts import forecasts
+from forms import forms
 from full_size import full_size
 from gibbs import gibbs
 from gpu import gpu
@@ -57,6 +58,7 @@ SUBJECTS = {
     "forecasts": "check's forecasts of the time of co-training, beside its time on data of many shapes",
     "questions": "answers to the questions of questions.csv, beside answers about random pairs",
     "repeated": "600 answers about 600 random pairs, beside 600 about 200 pairs, of three people each",
+    "forms": "co-training of groupings, class labels and all forms of answers together, two of six people being bad",
     "irrelevant": "what columns that have nothing to do with the question cost co-training",
     "intervals": "how often intervals of annotators contain the true rates, by the form of the answers",
     "gibbs": "sweeps of the Dirichlet process mixtures on MNIST, and their growth with items and clusters",
@@ -101,6 +103,7 @@ def main() -> None:
         "intervals": partial(intervals, arguments.quick),
         "questions": partial(questions, arguments.quick),
         "repeated": partial(repeated, arguments.quick),
+        "forms": partial(forms, arguments.quick),
         "gibbs": partial(gibbs, arguments.quick),
     }
     if arguments.quick:

@@ -75,6 +75,7 @@ def test_items_that_have_been_compared_with_all_typical_ones_make_room_for_other
 def test_typical_items_are_used_equally_often_and_answered_items_less() -> None:
     final, answers = found(), answers_about(*[(k, k + 1) for k in range(6)] * 5)
     pairs = ask(final, answers, 60)
+    pairs = [pair for place, pair in enumerate(pairs) if place % 4 != 3]  # without the random ones
     used = Counter(other for _, other in pairs)
     annotated = np.arange(36) < 7
     typical = [typical_items(final, Distances(LINE, KINDS), k, annotated).tolist() for k in range(3)]
@@ -84,10 +85,23 @@ def test_typical_items_are_used_equally_often_and_answered_items_less() -> None:
     assert max(asked[item] for item in range(6)) < min(asked[item] for item in (11, 12, 23, 24))
 
 
+def test_every_fourth_pair_is_a_random_one_of_a_cluster() -> None:
+    """So that the answers show a cluster of two classes of which no item is uncertain."""
+    final, answers = found((14, 0), (30, 1)), answers_about((1, 2))
+    random = [ask(final, answers, 80)[place] for place in range(3, 80, 4)]
+    assert all(KINDS[i] == KINDS[j] and i < j for i, j in random)
+    assert len(set(np.array(random).ravel().tolist())) > 20  # of 36 items
+    assert random == ask(final, answers, 80)[3::4]
+    every = ask(final, answers_about(*((i, i + 1) for i in range(11))), 5_000)
+    assert len(every) == len({frozenset(pair) for pair in every})
+    inside = {frozenset(pair) for pair in every if KINDS[pair[0]] == KINDS[pair[1]]}
+    assert len(inside) > 170, "of 187 without an answer: they fill up the list"
+
+
 def test_doubtful_items_are_compared_with_items_that_have_answers() -> None:
     """The ends of each group are the least typical of the half of it that is as sure as the rest."""
     final, answers = found((14, 0), (30, 1)), answers_about((0, 11), (12, 23), (24, 35))
-    partners = {item: [other for one, other in ask(final, answers, 4) if one == item] for item in (14, 30)}
+    partners = {item: [other for one, other in ask(final, answers, 6) if one == item] for item in (14, 30)}
     assert {partners[14][0], partners[30][1]} <= {12, 23}
     assert partners[14][1] in {0, 11}
     assert partners[30][0] in {24, 35}

@@ -4,6 +4,7 @@ import heapq
 from collections import Counter
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Int
 
 from semicrowd.crowd.annotations import PairAnnotations
@@ -16,6 +17,10 @@ from semicrowd.random import stream
 _USUAL, _FIRST = 50, 200
 #: Maximal number of pairs.
 _MOST = 10_000
+#: One of so many pairs consists of two random items of a cluster.
+_EVERY = 4
+#: Random pairs that are drawn for each that is wanted, since some are drawn twice or have an answer.
+_DRAWS = 10
 
 
 def number_of_pairs(need: Need | None, answers: PairAnnotations | None) -> int:
@@ -42,6 +47,9 @@ def pairs_to_ask(
     answers connect to earlier ones. Typical items are used equally often, so that no single one decides about a
     cluster. A pair that has an answer is not asked about again.
 
+    Every fourth pair consists of two random items of one cluster: if a cluster holds two classes, none of its items
+    need be uncertain, and only such answers show it. More of them fill up the list if the others are too few.
+
     Without any answers the clusters are those of the features alone, and their doubts are no guide: the pairs are
     drawn at random then.
 
@@ -59,7 +67,15 @@ def pairs_to_ask(
     """
     if answers is None:
         return _random_pairs(len(counts), number)
-    return _Questions(final, features, distance, answers).best(counts, number)
+    asked = _Questions(final, features, distance, answers)
+    within = asked.within_clusters(number // _EVERY)
+    between = asked.best(counts, number - len(within))
+    within += asked.within_clusters(number - len(within) - len(between))
+    pairs = []
+    while len(between) >= _EVERY - 1 and within:
+        pairs += [*between[: _EVERY - 1], within[0]]
+        between, within = between[_EVERY - 1 :], within[1:]
+    return [*pairs, *between, *within]
 
 
 class _Questions:
@@ -68,7 +84,8 @@ class _Questions:
     def __init__(
         self, final: Assignment, features: Assignment, distance: Distances, answers: PairAnnotations
     ) -> None:
-        self._views, self._distance = (final, features), distance
+        self._views, self._distance, self._answers = (final, features), distance, answers
+        self._draws = stream(0, "page/pairs within clusters")
         annotated = np.zeros(len(distance.group), bool)
         annotated[answers.annotated] = True
         typical = [typical_items(final, distance, k, annotated) for k in range(len(distance.numbers))]
@@ -103,6 +120,20 @@ class _Questions:
             # Each question that is asked already divides the value of the next one.
             later = float(value[item]) * (1 + counts[item]) / (2 + counts[item] + asked)
             heapq.heappush(queue, (-later, item, asked + 1))
+        return pairs
+
+    def within_clusters(self, number: int) -> list[tuple[int, int]]:
+        """Random pairs of two items of one cluster; fewer if there are hardly so many."""
+        group, items = self._distance.group, len(self._distance.group)
+        sizes, order = np.bincount(group), np.argsort(group, kind="stable")
+        first = self._draws.integers(items, size=_DRAWS * number)
+        other = order[(np.cumsum(sizes) - sizes)[group[first]] + self._draws.integers(sizes[group[first]])]
+        key = np.minimum(first, other) * items + np.maximum(first, other)
+        known = np.minimum(self._answers.i, self._answers.j) * items + np.maximum(self._answers.i, self._answers.j)
+        new = pd.unique(key[(first != other) & ~np.isin(key, known)])
+        drawn = zip(*(ends.tolist() for ends in np.divmod(new, items)), strict=True)
+        pairs = [pair for pair in drawn if pair not in self._taken][:number]
+        self._taken.update(pairs)
         return pairs
 
     def _partner(self, item: int, asked: int) -> int | None:
