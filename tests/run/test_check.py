@@ -240,6 +240,12 @@ def test_a_forecast_grows_with_items_answers_and_columns() -> None:
     assert small.gib < large.gib
     assert forecast("kmeans", Facts(10, 2)) is None
     assert "minutes" in str(large)
+    pairs, groups = (
+        forecast("cotrain", Facts(500, 64, num_answers=1000, num_annotated=250, num_tasks=number)) for number in (0, 20)
+    )
+    assert pairs
+    assert groups
+    assert groups.most > pairs.most, "answers of groupings are counted in two ways"
 
 
 @pytest.mark.parametrize("items", [50, 200_000])

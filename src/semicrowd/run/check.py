@@ -32,6 +32,8 @@ _LEAST, _MOST = 0.6, 3.0
 #: If candidates are fitted again, it takes up to the first of these times as long. The more answers an item has, the
 #: less likely this is: with each further number of answers as the second, the extra time falls to 37 %.
 _AGAIN, _ANSWERS_EACH = 18.0, 10.0
+#: Up to so many times as long if answers come in tasks of several pairs, which are then counted in two ways.
+_TWO_WAYS = 1.5
 #: Seconds of a fit without answers, which only uses the features, and additional seconds for each item.
 _ALONE = 0.1
 _ITEM_ALONE = 0.0006
@@ -91,7 +93,8 @@ def seconds_of_cotraining(facts: Facts) -> tuple[float, float]:
     powers = facts.num_items**_POWER_ITEMS * columns**_POWER_COLUMNS * annotated**_POWER_ANNOTATED
     once = _ANY + _SECONDS * powers
     again = _AGAIN * np.exp(-facts.num_answers / (_ANSWERS_EACH * annotated))
-    return _LEAST * once, (_MOST + again) * once
+    ways = _TWO_WAYS if 0 < facts.num_tasks < facts.num_answers else 1.0
+    return _LEAST * once, (_MOST + again) * once * ways
 
 
 def _time(seconds: float) -> str:
