@@ -85,17 +85,23 @@ def test_typical_items_are_used_equally_often_and_answered_items_less() -> None:
     assert max(asked[item] for item in range(6)) < min(asked[item] for item in (11, 12, 23, 24))
 
 
-def test_every_fourth_pair_is_a_random_one_of_a_cluster() -> None:
+def test_every_fourth_pair_is_of_the_two_halves_of_a_cluster() -> None:
     """So that the answers show a cluster of two classes of which no item is uncertain."""
     final, answers = found((14, 0), (30, 1)), answers_about((1, 2))
     random = [ask(final, answers, 80)[place] for place in range(3, 80, 4)]
-    assert all(KINDS[i] == KINDS[j] and i < j for i, j in random)
+    half = Distances(LINE, KINDS).half
+    assert all(KINDS[i] == KINDS[j] and half[i] != half[j] for i, j in random)
+    for k in range(3):  # k-means of items on a line: those on the left, and those on the right
+        left = np.flatnonzero(half[KINDS == k] == half[KINDS == k][0])
+        assert left.tolist() == list(range(len(left)))
+        assert 4 <= len(left) <= 8
     assert len(set(np.array(random).ravel().tolist())) > 20  # of 36 items
     assert random == ask(final, answers, 80)[3::4]
     every = ask(final, answers_about(*((i, i + 1) for i in range(11))), 5_000)
     assert len(every) == len({frozenset(pair) for pair in every})
-    inside = {frozenset(pair) for pair in every if KINDS[pair[0]] == KINDS[pair[1]]}
-    assert len(inside) > 170, "of 187 without an answer: they fill up the list"
+    apart = {(min(pair), max(pair)) for pair in every if KINDS[pair[0]] == KINDS[pair[1]]}
+    apart = {(i, j) for i, j in apart if half[i] != half[j]}
+    assert len(apart) >= 3 * 4 * 8 - 1, "all of them, but one that has an answer: they fill up the list"
 
 
 def test_doubtful_items_are_compared_with_items_that_have_answers() -> None:

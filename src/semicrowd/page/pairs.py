@@ -17,7 +17,7 @@ from semicrowd.random import stream
 _USUAL, _FIRST = 50, 200
 #: Maximal number of pairs.
 _MOST = 10_000
-#: One of so many pairs consists of two random items of a cluster.
+#: One of so many pairs consists of items of the two halves of a cluster.
 _EVERY = 4
 #: Random pairs that are drawn for each that is wanted, since some are drawn twice or have an answer.
 _DRAWS = 10
@@ -47,8 +47,9 @@ def pairs_to_ask(
     answers connect to earlier ones. Typical items are used equally often, so that no single one decides about a
     cluster. A pair that has an answer is not asked about again.
 
-    Every fourth pair consists of two random items of one cluster: if a cluster holds two classes, none of its items
-    need be uncertain, and only such answers show it. More of them fill up the list if the others are too few.
+    Every fourth pair consists of two random items of one cluster, which k-means with two means would put apart: if a
+    cluster holds two classes, none of its items need be uncertain, and only such answers show it. More of them fill up
+    the list if the others are too few.
 
     Without any answers the clusters are those of the features alone, and their doubts are no guide: the pairs are
     drawn at random then.
@@ -123,14 +124,17 @@ class _Questions:
         return pairs
 
     def within_clusters(self, number: int) -> list[tuple[int, int]]:
-        """Random pairs of two items of one cluster; fewer if there are hardly so many."""
-        group, items = self._distance.group, len(self._distance.group)
-        sizes, order = np.bincount(group), np.argsort(group, kind="stable")
+        """Random pairs of items of the two halves of a cluster; fewer if there are hardly so many."""
+        items = len(self._distance.group)
+        cell = 2 * self._distance.group + self._distance.half
+        sizes, order = np.bincount(cell, minlength=2 * len(self._distance.numbers)), np.argsort(cell, kind="stable")
         first = self._draws.integers(items, size=_DRAWS * number)
-        other = order[(np.cumsum(sizes) - sizes)[group[first]] + self._draws.integers(sizes[group[first]])]
+        first = first[sizes[cell[first] ^ 1] > 0]
+        facing = cell[first] ^ 1  # the other half of the same cluster
+        other = order[(np.cumsum(sizes) - sizes)[facing] + self._draws.integers(sizes[facing])]
         key = np.minimum(first, other) * items + np.maximum(first, other)
         known = np.minimum(self._answers.i, self._answers.j) * items + np.maximum(self._answers.i, self._answers.j)
-        new = pd.unique(key[(first != other) & ~np.isin(key, known)])
+        new = pd.unique(key[~np.isin(key, known)])
         drawn = zip(*(ends.tolist() for ends in np.divmod(new, items)), strict=True)
         pairs = [pair for pair in drawn if pair not in self._taken][:number]
         self._taken.update(pairs)
