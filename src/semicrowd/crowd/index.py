@@ -67,16 +67,14 @@ class AnswerIndex:
 
         A placement is a combination of task, annotator and item.
         """
-        assert self.task is not None
-        ends = np.stack([np.tile(self.task, 2), np.tile(self.worker, 2), np.concatenate([self.i, self.j])])
-        return np.unique(ends, axis=1, return_inverse=True)[1].reshape(2, -1)
+        ends = len(self.items) * self.grouping + np.stack([self.i, self.j])
+        return np.unique(ends, return_inverse=True)[1].reshape(2, -1)
 
     @cached_property
     def grouping(self) -> np.ndarray:
-        """Number of the grouping of each answer, a combination of task and annotator, [P]; only for answers with tasks.
-        """
+        """Number of each answer's grouping, a combination of task and annotator, [P]; only for answers with tasks."""
         assert self.task is not None
-        return np.unique(np.stack([self.task, self.worker]), axis=1, return_inverse=True)[1].ravel()
+        return np.unique(self.num_annotators * self.task + self.worker, return_inverse=True)[1]
 
     def effective(self, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
         """Number of independent answers that each answer in ``rows`` counts as; 1 for answers without tasks.
