@@ -93,7 +93,7 @@ class Page:
     def pairs(self) -> list[tuple[int, int]]:
         """Pairs of items to ask about, the most useful first."""
         found = self.result.found
-        number = self.settings.get("questions") or number_of_pairs(self.need, self.answers)
+        number = self.settings.get("questions") or number_of_pairs(self.need)
         return pairs_to_ask(found.final, found.features, self.distance, self.answers_of, self.answers, number)
 
 

@@ -21,8 +21,6 @@ MAX_CLUSTERS = 25
 _TRAITS = 5
 #: Standardised mean differences below this are not shown; 0.2 is "small" on Cohen's scale.
 _LEAST = 0.2
-#: Items of a cluster of which its two halves are found, at most.
-_SAMPLE = 2000
 #: Standardised mean differences are clipped to ± this.
 _LARGEST = 99.0
 
@@ -187,28 +185,11 @@ class Distances:
             found[self.group == k] = 1 - np.clip(self.margin(k), 0, 1)
         return found
 
-    @cached_property
-    def half(self) -> Int[np.ndarray, "N"]:
-        """0 or 1: which half of its cluster each item is in, by k-means with two means."""
-        from sklearn.cluster import KMeans  # here, because only a page with answers needs it
-
-        found = np.zeros(len(self.group), np.int64)
-        for k in range(len(self.numbers)):
-            own = np.flatnonzero(self.group == k)
-            some = own[np.linspace(0, len(own) - 1, min(len(own), _SAMPLE)).astype(int)]
-            if len(own) > 1:
-                found[own] = KMeans(2, n_init=3, random_state=0).fit(self._scaled(some)).predict(self._scaled(own))
-        return found
-
     def nearest_other(self, item: int) -> int:
         """Position of the cluster other than its own whose mean is nearest to an item."""
         each = [float(self._to(np.array([item]), centre)[0]) for centre in self._centres]
         each[self.group[item]] = np.inf
         return int(np.argmin(each))
-
-    def _scaled(self, rows: np.ndarray) -> np.ndarray:
-        """Where items lie, seen from the mean of their cluster; a missing value is at the mean."""
-        return np.nan_to_num((self._place[rows] - self._centres[self.group[rows]]) * self._scale)
 
     def _to(self, rows: np.ndarray, centre: np.ndarray) -> np.ndarray:
         return (np.nan_to_num((self._place[rows] - centre) * self._scale) ** 2).sum(1)

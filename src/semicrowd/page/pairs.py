@@ -4,7 +4,6 @@ import heapq
 from collections import Counter
 
 import numpy as np
-import pandas as pd
 from jaxtyping import Int
 
 from semicrowd.crowd.annotations import PairAnnotations
@@ -13,20 +12,14 @@ from semicrowd.page.advice import Need, benefit, second_cluster
 from semicrowd.page.clusters import Distances, typical_items
 from semicrowd.random import stream
 
-#: Number of pairs if nothing says how many answers are needed, and if there are no answers yet.
-_USUAL, _FIRST = 50, 200
+#: Number of pairs if it is not known how many answers are needed.
+_USUAL = 200
 #: Maximal number of pairs.
 _MOST = 10_000
-#: One of so many pairs consists of items of the two halves of a cluster.
-_EVERY = 4
-#: Random pairs that are drawn for each that is wanted, since some are drawn twice or have an answer.
-_DRAWS = 10
 
 
-def number_of_pairs(need: Need | None, answers: PairAnnotations | None) -> int:
+def number_of_pairs(need: Need | None) -> int:
     """How many pairs to ask about: the number of answers that halves the share of uncertain items, if it is known."""
-    if answers is None:
-        return _FIRST
     return _USUAL if need is None or need.answers is None else min(need.answers, _MOST)
 
 
@@ -47,10 +40,6 @@ def pairs_to_ask(
     answers connect to earlier ones. Typical items are used equally often, so that no single one decides about a
     cluster. A pair that has an answer is not asked about again.
 
-    Every fourth pair consists of two random items of one cluster, which k-means with two means would put apart: if a
-    cluster holds two classes, none of its items need be uncertain, and only such answers show it. More of them fill up
-    the list if the others are too few.
-
     Without any answers the clusters are those of the features alone, and their doubts are no guide: the pairs are
     drawn at random then.
 
@@ -68,15 +57,7 @@ def pairs_to_ask(
     """
     if answers is None:
         return _random_pairs(len(counts), number)
-    asked = _Questions(final, features, distance, answers)
-    within = asked.within_clusters(number // _EVERY)
-    between = asked.best(counts, number - len(within))
-    within += asked.within_clusters(number - len(within) - len(between))
-    pairs = []
-    while len(between) >= _EVERY - 1 and within:
-        pairs += [*between[: _EVERY - 1], within[0]]
-        between, within = between[_EVERY - 1 :], within[1:]
-    return [*pairs, *between, *within]
+    return _Questions(final, features, distance, answers).best(counts, number)
 
 
 class _Questions:
@@ -85,8 +66,7 @@ class _Questions:
     def __init__(
         self, final: Assignment, features: Assignment, distance: Distances, answers: PairAnnotations
     ) -> None:
-        self._views, self._distance, self._answers = (final, features), distance, answers
-        self._draws = stream(0, "page/pairs within clusters")
+        self._views, self._distance = (final, features), distance
         annotated = np.zeros(len(distance.group), bool)
         annotated[answers.annotated] = True
         typical = [typical_items(final, distance, k, annotated) for k in range(len(distance.numbers))]
@@ -121,23 +101,6 @@ class _Questions:
             # Each question that is asked already divides the value of the next one.
             later = float(value[item]) * (1 + counts[item]) / (2 + counts[item] + asked)
             heapq.heappush(queue, (-later, item, asked + 1))
-        return pairs
-
-    def within_clusters(self, number: int) -> list[tuple[int, int]]:
-        """Random pairs of items of the two halves of a cluster; fewer if there are hardly so many."""
-        items = len(self._distance.group)
-        cell = 2 * self._distance.group + self._distance.half
-        sizes, order = np.bincount(cell, minlength=2 * len(self._distance.numbers)), np.argsort(cell, kind="stable")
-        first = self._draws.integers(items, size=_DRAWS * number)
-        first = first[sizes[cell[first] ^ 1] > 0]
-        facing = cell[first] ^ 1  # the other half of the same cluster
-        other = order[(np.cumsum(sizes) - sizes)[facing] + self._draws.integers(sizes[facing])]
-        key = np.minimum(first, other) * items + np.maximum(first, other)
-        known = np.minimum(self._answers.i, self._answers.j) * items + np.maximum(self._answers.i, self._answers.j)
-        new = pd.unique(key[~np.isin(key, known)])
-        drawn = zip(*(ends.tolist() for ends in np.divmod(new, items)), strict=True)
-        pairs = [pair for pair in drawn if pair not in self._taken][:number]
-        self._taken.update(pairs)
         return pairs
 
     def _partner(self, item: int, asked: int) -> int | None:

@@ -147,7 +147,7 @@ class RunSettings(Settings):
     )
     questions: int | None = setting(
         None, "number of pairs to ask about in questions.csv; null: the number of answers that is expected to halve "
-        "the share of uncertain items, or 50 if it is not known, or 200 if there are no answers yet", whole(1),
+        "the share of uncertain items, or 200 if it is not known", whole(1),
         optional=True,
     )
     held_out: bool = setting(
