@@ -64,19 +64,21 @@ def test_the_two_orders_of_a_pair_are_one_pair() -> None:
     assert (fold[0], fold[2], fold[4]) == (fold[1], fold[3], fold[5])
 
 
+@pytest.mark.parametrize("independent", [True, False])
 @pytest.mark.parametrize("kind", OF_KINDS)
-def test_a_held_out_answer_has_no_part_in_its_own_probability(kind: str) -> None:
+def test_a_held_out_answer_has_no_part_in_its_own_probability(kind: str, independent: bool) -> None:
     """Flipped, it has the rest of the probability, if all else is held: what is predicted has not changed."""
     answers = _answers(kind)
     rng = np.random.default_rng(3)
     size = len(answers.annotated)
     known, features = rng.dirichlet(np.ones(4), size), rng.dirichlet(np.ones(4), size)
     calibration = Calibration(0.5, 0.1, known.mean(0))
-    scores, without = held_out_scores(answers, known, features, calibration), scores_without_clusters(answers)
+    scores = held_out_scores(answers, known, features, calibration, independent=independent)
+    without = scores_without_clusters(answers)
     others = np.zeros(len(scores))
     for row in (0, 7, 100, answers.num_pairs - 1):
         turned = _flipped(answers, row)
-        again = held_out_scores(turned, known, features, calibration)
+        again = held_out_scores(turned, known, features, calibration, independent=independent)
         assert np.exp(scores[row]) + np.exp(again[row]) == pytest.approx(1)
         assert np.exp(without[row]) + np.exp(scores_without_clusters(turned)[row]) == pytest.approx(1)
         fold = folds_of_answers(answers)
