@@ -53,11 +53,11 @@ def test_what_a_run_asks_is_read_back_beside_its_answers(
 
     asked = pd.read_csv(tmp_path / "first" / "questions.csv", dtype=str)
     assert list(asked) == ["i", "j", "worker", "label"]
-    assert len(asked) == 50  # k-means gives no probabilities, from which a number would follow
+    assert len(asked) == 200  # k-means gives no probabilities, from which a number would follow
     assert asked[["worker", "label"]].isna().all(axis=None)
     assert set(asked["i"]) | set(asked["j"]) <= set(kinds.index)
     assert not set(map(frozenset, asked[["i", "j"]].to_numpy())) & set(map(frozenset, first[["i", "j"]].to_numpy()))
-    assert "questions.csv in the folder of the run has 50 pairs" in page_text(tmp_path / "first")
+    assert "questions.csv in the folder of the run has 200 pairs" in page_text(tmp_path / "first")
 
     same = kinds[asked["i"]].to_numpy() == kinds[asked["j"]].to_numpy()
     asked["label"] = np.where(same, "same", "different")  # nobody's name is written into the column worker
@@ -66,7 +66,7 @@ def test_what_a_run_asks_is_read_back_beside_its_answers(
     asked.to_csv(tmp_path / "filled.csv", index=False)
     more = train(*data, *FIT, "annotations.path=[answers.csv,filled.csv]", "hydra.run.dir=second")
     assert more.returncode == 0, more.stderr
-    assert "note: filled.csv: 20 of 50 rows have no answer" in more.stderr
+    assert "note: filled.csv: 170 of 200 rows have no answer" in more.stderr
     answers = rows_of(tmp_path / "second" / "annotations.csv")
     assert len(answers) == 12 + 30
     number = {name: row for row, name in enumerate(pd.read_csv(tmp_path / "second" / "assignments.csv")["item"])}
