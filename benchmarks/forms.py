@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import normalized_mutual_info_score
 
-from questions import _SEEDS, _data
+from questions import SEEDS, data_of
 from semicrowd.crowd.index import pairs_within
 from semicrowd.methods.cotraining import CoTraining
 from semicrowd.random import stream
@@ -29,8 +29,8 @@ def forms(quick: bool = False) -> None:
     """The table; with ``quick`` of one data set and seed."""
     rows, scores = [], []
     for name in ["wine"] if quick else ["wine", "cancer", "gaussians"]:
-        for seed in _SEEDS[:1] if quick else _SEEDS:
-            features, labels = _data(name, seed)
+        for seed in SEEDS[:1] if quick else SEEDS:
+            features, labels = data_of(name, seed)
             for form in ("groupings", "class labels", "all three"):
                 answers = _answers(labels, form, seed)
                 fit = CoTraining(random_state=seed).fit(features, pairs=answers)
@@ -50,7 +50,7 @@ def forms(quick: bool = False) -> None:
 
 
 def _answers(labels: np.ndarray, form: str, seed: int) -> pd.DataFrame:
-    """Columns i, j, worker, label and, except for pairs alone, task."""
+    """Columns i, j, worker, label and task; an answer about a single pair is a task of its own."""
     draws, parts = stream(seed, f"forms/{form}"), []
     if form in ("groupings", "all three"):
         parts += [_grouping(labels, person, _SIZE, draws) for person in _PEOPLE for _ in range(_TASKS)]
@@ -65,7 +65,7 @@ def _grouping(labels: np.ndarray, person: str, size: int, draws: np.random.Gener
     items = draws.choice(len(labels), size, replace=False)
     anywhere = draws.integers(labels.max() + 1, size=size)
     group = np.where(draws.random(size) < _PEOPLE[person], labels[items], anywhere)
-    one, two, _ = pairs_within([items])
+    one, two, _ = pairs_within([np.arange(size)])
     return pd.DataFrame({"i": items[one], "j": items[two], "worker": person, "label": group[one] == group[two]})
 
 

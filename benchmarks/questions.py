@@ -24,7 +24,7 @@ _ITEMS, _ASKED_ABOUT, _PEOPLE, _RATE = 400, 150, 6, 0.85
 _FIRST, _MORE = 200, 100
 _ALL, _TIMES = 600, 3
 _RATES = np.linspace(0.55, 0.95, _PEOPLE)
-_SEEDS = range(3, 6)
+SEEDS = range(3, 6)
 _LOADERS = {"wine": load_wine, "cancer": load_breast_cancer, "digits": load_digits}
 
 Pairs = Sequence[tuple[int, int]]
@@ -34,7 +34,7 @@ def questions(quick: bool = False) -> None:
     """The table; with ``quick`` of one data set and seed."""
     rows, gains = [], []
     for name in ["wine"] if quick else [*_LOADERS, "gaussians"]:
-        for seed in _SEEDS[:1] if quick else _SEEDS:
+        for seed in SEEDS[:1] if quick else SEEDS:
             before, asked, random = _worth(name, seed)
             gains.append(asked - random)
             rows.append((name, str(seed), f"{before:.3f}", f"{asked:.3f}", f"{random:.3f}", f"{gains[-1]:+.3f}"))
@@ -47,8 +47,8 @@ def repeated(quick: bool = False) -> None:
     """The table; with ``quick`` of one data set and seed."""
     rows, gains = [], []
     for name in ["wine"] if quick else [*_LOADERS, "gaussians"]:
-        for seed in _SEEDS[:1] if quick else _SEEDS:
-            features, labels = _data(name, seed)
+        for seed in SEEDS[:1] if quick else SEEDS:
+            features, labels = data_of(name, seed)
             row = [name, str(seed)]
             for times in (1, _TIMES):
                 answers = _asked_several_people(labels, _ALL // times, times, seed)
@@ -75,7 +75,7 @@ def _asked_several_people(labels: np.ndarray, number: int, times: int, seed: int
 
 def _worth(name: str, seed: int) -> tuple[float, float, float]:
     """NMI of the first answers, with those that are asked for, and with random ones."""
-    features, labels = _data(name, seed)
+    features, labels = data_of(name, seed)
     number = len(labels)
     some = stream(seed, "questions/items").permutation(number)[:_ASKED_ABOUT]
     first = _answered(labels, _random(some, _FIRST, seed, "first"), seed, "first")
@@ -93,7 +93,7 @@ def _worth(name: str, seed: int) -> tuple[float, float, float]:
     return before, after, random
 
 
-def _data(name: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def data_of(name: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
     if name in _LOADERS:
         features, labels = _LOADERS[name](return_X_y=True)
     else:
