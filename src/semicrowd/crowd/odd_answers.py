@@ -121,10 +121,11 @@ def _contradictions(
     wrong = np.flatnonzero(~same & (part[i] == part[j]))
     if 0 < len(wrong) <= _SLIPS * answers.num_pairs or (len(wrong) and answers.num_annotators == 1):
         who = [answers.worker_names[m] for m in np.unique(answers.worker[wrong])]
-        chains = [_chain(i[same], j[same], int(i[p]), int(j[p]), len(nodes)) for p in wrong[:_EXAMPLES]]
-        items = nodes[min(chains, key=len)] % answers.num_items
-        speaker = answers.worker_names[nodes[min(chains, key=len)[0]] // answers.num_items]
-        example = _example(speaker, [f"row {n}" if names is None else names[n] for n in items.tolist()])
+        graph = csr_array((np.ones(same.sum(), np.int8), (i[same], j[same])), shape=(len(nodes), len(nodes)))
+        chain = nodes[min((_chain(graph, int(i[p]), int(j[p])) for p in wrong[:_EXAMPLES]), key=len)]
+        speaker = answers.worker_names[chain[0] // answers.num_items]
+        items = (chain % answers.num_items).tolist()
+        example = _example(speaker, [f"row {n}" if names is None else names[n] for n in items])
         many = "1 answer 'different' contradicts" if len(wrong) == 1 else f"{len(wrong)} answers 'different' contradict"
         each = example if len(wrong) == 1 else f"for example, {example}"
         yield (f"{many} answers 'same' of the same person ({listed(who)}): {each}; some of these must be wrong; errors "
@@ -141,9 +142,8 @@ def _contradictions(
                "define in the question what 'the same' means, or expect little information from the answers")
 
 
-def _chain(i: np.ndarray, j: np.ndarray, first: int, last: int, num_nodes: int) -> np.ndarray:
-    """The nodes of a shortest path from the first to the last one, along edges i–j that connect them."""
-    graph = csr_array((np.ones(len(i), np.int8), (i, j)), shape=(num_nodes, num_nodes))
+def _chain(graph: csr_array, first: int, last: int) -> np.ndarray:
+    """The nodes of a shortest path from the first to the last one, which edges of the graph connect."""
     before = breadth_first_order(graph, first, directed=False)[1]
     path = [last]
     while path[-1] != first:

@@ -110,9 +110,9 @@ def kind_of(cells: pd.Series) -> Kind:
 
 def _number_or_date(cells: pd.Series) -> Kind:
     """The type of a column of numbers: dates, if every one that is there is written as year, month and day."""
-    different = pd.Series(cells.dropna().unique())
-    if len(different) and different.between(*_YEARS).all() and not (different % 1).any():
-        digits = different.astype("int64").astype(str)
+    there = cells.dropna()
+    if len(there) and there.between(*_YEARS).all() and not (there % 1).any():
+        digits = pd.Series(there.unique()).astype("int64").astype(str)
         if pd.to_datetime(digits, format="%Y%m%d", errors="coerce").notna().all():
             return Kind(DATE, f"a date written as a number, such as {digits[0]}")
     return Kind(NUMBER)

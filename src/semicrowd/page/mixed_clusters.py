@@ -1,4 +1,4 @@
-"""Clusters that may hold items of two kinds: people tell their items apart more often than those of other clusters."""
+"""Clusters that may hold items of two classes: people tell their items apart more often than those of others."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _MIN_Z_VALUE = 3.0
 
 @dataclass(frozen=True)
 class Mixed:
-    """A cluster that may hold items of two kinds.
+    """A cluster that may hold items of two classes.
 
     Attributes
     ----------
@@ -51,4 +51,4 @@ def mixed_clusters(cluster: Int[np.ndarray, "N"], answers: PairAnnotations) -> I
         share = (different.sum() + (1 - answers.label[others]).sum()) / (len(different) + others.sum())
         chance = np.sqrt(share * (1 - share) * (1 / len(different) + 1 / others.sum()))
         if ahead > _MIN_Z_VALUE * max(error, chance):
-            yield Mixed(int(number), len(different), float(different.mean()), elsewhere)
+            yield Mixed(number, len(different), float(different.mean()), elsewhere)

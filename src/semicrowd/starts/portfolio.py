@@ -112,7 +112,7 @@ class Portfolio(InitialClusters):
             seed=seed, restart=restart, max_clusters=max_clusters, previous=previous,
         )  # fmt: skip
         #: Whether the answers of one grouping count as independent; both are tried if it makes a difference.
-        self._ways = (False, True) if answers.index.effective().min() < 1 else (False,)
+        self._ways = (False, True) if self.answers.index.effective().min() < 1 else (False,)
 
     def __getstate__(self) -> dict[str, Any]:
         """For another process, which tells nobody of its progress."""
