@@ -300,9 +300,13 @@ def test_nobodys_name_is_kept_of_a_run_that_is_anonymous(train: Command, tmp_pat
     [
         ("data=table annotations.skip_unknown=true", "annotations=file, which has it"),
         ("model=dpm model.K=5", "model=dpm has no setting K and finds the number of clusters by itself"),
-        ("K=5", "the nearest is model.K"),
+        ("K=5", "perhaps model.K is meant"),
+        ("output_dir=here", "perhaps hydra.run.dir is meant"),
+        ("annotations=items.csv", "write annotations=file annotations.path=items.csv"),
+        ("data=items.csv", "write data=table data.path=items.csv"),
     ],
 )
+@pytest.mark.usefixtures("table")
 def test_a_setting_of_another_choice_says_the_way_on(train: Command, arguments: str, said: str) -> None:
     done = train(*arguments.split())
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)

@@ -107,13 +107,12 @@ def first_with_two_meanings(cells: pd.Series, unit: Unit) -> tuple[int, str] | N
     """
     found = [(row, one) for row, cell in enumerate(cells) if isinstance(cell, str)
              and (one := _CELL.fullmatch(cell.strip())) and _is_number(one["number"])]  # fmt: skip
+    ambiguous: list[tuple[int, str]] = []
     for with_unit in (False, True):
         alike = [(row, one, _GROUPS.sub("", one["number"])) for row, one in found if bool(_unit(one)) == with_unit]
         if ("." if unit.comma else ",") in _decimal_signs([number for *_, number in alike]):
-            for row, one, number in alike:
-                if _EITHER.fullmatch(number):
-                    return row, one[0]
-    return None
+            ambiguous += [(row, one[0]) for row, one, number in alike if _EITHER.fullmatch(number)]
+    return min(ambiguous, default=None)
 
 
 def has_unit(cell: str) -> bool | None:

@@ -222,6 +222,7 @@ class Portfolio(InitialClusters):
             "features": 2 + len(self.prepared), "refit": _REFIT_FOLDS, "features again": 2 * _REFIT_FOLDS, "items": 1,
         }  # fmt: skip
         work = _WORK | {"items": 1.0 if len(self.rows) < len(self.all_features) else 0.1}
+        work |= {kind: work[kind] * len(self._ways) for kind in ("again", "networks", "features")}
         return Course(self.progress, {kind: (many, work[kind]) for kind, many in number.items()})
 
     def _in_doubt(self, candidates: Mapping[str, Candidate], best: str) -> bool:

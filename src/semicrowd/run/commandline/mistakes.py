@@ -11,13 +11,25 @@ from semicrowd.errors import UserError, nearest
 from semicrowd.run.composition import known_keys
 from semicrowd.settings.groups import CHOSEN, names_in
 
+#: Setting → names for it that people try, without underscores and in lower case.
+_TRIED = {
+    "hydra.run.dir": ("dir", "folder", "out", "outdir", "output", "outputdir", "run.dir", "rundir", "savedir"),
+    "data.path": ("features", "file", "input", "items", "table", "x"),
+    "annotations.path": ("answers", "labels", "pairs"),
+    "model.K": ("clusters", "k", "nclusters", "numclusters"),
+}
+
 
 def explain(error: Exception, arguments: Sequence[str]) -> UserError:
     """The user's mistake behind an exception that Hydra raised while it read the arguments."""
     if isinstance(error, UserError):
         return error
     if isinstance(error, MissingConfigException) and error.missing_cfg_file is not None:
-        group, _, name = error.missing_cfg_file.rpartition("/")
+        group, _, name = error.missing_cfg_file.partition("/")
+        if name and (path := Path(name)).exists() and group in ("data", "annotations"):
+            kind = "file" if group == "annotations" else "images" if path.is_dir() else "table"
+            usual = f"{group}={kind} {group}.path={name}"
+            return UserError(f"{group}={name}: a path, where a choice is expected; write {usual}")
         options = sorted(error.options or [])
         return UserError(f"{group}={name}: no such {group}{nearest(name, options)}; there are {', '.join(options)}")
     if isinstance(error, OverrideParseException):
@@ -42,6 +54,8 @@ def explain(error: Exception, arguments: Sequence[str]) -> UserError:
             itself = " and finds the number of clusters by itself" if key == "model.K" else ""
             way = f"add {group}={owners[0]}, which has" if len(owners) == 1 else f"{group}={', '.join(owners)} have"
             return UserError(f"{given}: {what} has no setting {name}{itself}; {way} it")
+        if meant := next((setting for setting, tried in _TRIED.items() if key.lower().replace("_", "") in tried), None):
+            return UserError(f"{given}: unknown setting {key}; perhaps {meant} is meant")
         others = [k for k in keys if k != key]
         if same := [k for k in others if k.endswith(f".{key}")]:
             return UserError(f"{given}: unknown setting {key}; the nearest is {same[0]}")
