@@ -13,9 +13,12 @@ from semicrowd.crowd.simulate import tasks, two_coin
 from semicrowd.errors import UserError
 from semicrowd.estimators import ESTIMATORS
 from semicrowd.estimators.base import CrowdClusterer
+from semicrowd.fitting.monitor import Monitor
 from semicrowd.methods.generative import SCDC
 from semicrowd.run.composition import Given, composed
-from semicrowd.run.inputs import resolve_on_data
+from semicrowd.run.estimator import fitted
+from semicrowd.run.inputs import facts_of, load_inputs
+from semicrowd.run.settings import resolved, sources
 from semicrowd.settings.fields import described, plain
 from semicrowd.settings.model import SCDCSettings
 from semicrowd.settings.parameters import Recipe
@@ -102,8 +105,11 @@ def test_clusters_generate_items_as_they_came(quick: Callable[..., CrowdClustere
 def test_the_paper_s_protocol_from_python_is_that_of_the_command_line(name: str) -> None:
     """Every setting of the fit, on the pinwheel, of which the paper says more than of other tables."""
     overrides = ["data=pinwheel", f"model={name}", "annotations=none", "protocol=paper", "epochs=1", "seed=0"]
-    resolved, data, _, of_the_run = resolve_on_data(composed(overrides))
-    content = resolved.content
+    given = composed(overrides)
+    data, answers = load_inputs(sources(given).content)
+    facts = facts_of(data, answers)
+    settings = resolved(given, facts)
+    content = settings.content
     model = ESTIMATORS[name](protocol="paper", data="pinwheel", epochs=1, image_shape=data.image_shape)
     recipe = model.fit(data.features).recipe_
     for group in ("model", "start", "views", "nets"):
@@ -113,9 +119,10 @@ def test_the_paper_s_protocol_from_python_is_that_of_the_command_line(name: str)
     assert (recipe.training.batch_size, recipe.training.restarts) == (content["batch_size"], content["restarts"])
     assert recipe.training.batch_size == 50
     # The estimator of the run takes what the command line has resolved as it is, and finds the same.
-    assert of_the_run.fit(data.features).recipe_ is of_the_run.settings
-    again, *_ = resolve_on_data(Given.read(content))
-    assert (again.fit, again.content) == (resolved.fit, content)
+    of_the_run = fitted(settings, data, answers, Monitor())
+    assert of_the_run.recipe_ is settings.fit
+    again = resolved(Given.read(content), facts)
+    assert (again.fit, again.content) == (settings.fit, content)
     assert of_the_run.recipe_ == recipe
     assert np.array_equal(of_the_run.labels_, model.labels_)
 

@@ -10,9 +10,9 @@ from semicrowd.crowd import simulate
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.errors import UserError
 from semicrowd.fitting.batches import TrainingBatches
-from semicrowd.fitting.generative import annotator_model
+from semicrowd.fitting.generative import answer_model
 from semicrowd.models.training_data import TrainingData
-from semicrowd.settings.model import BayesSettings, SCDCSettings
+from semicrowd.settings.model import BayesSettings
 
 M = 6
 
@@ -48,15 +48,13 @@ def test_counts_of_batches_are_unbiased(answers: PairAnnotations) -> None:
 
 
 def test_auto_takes_confusions_where_there_are_tasks(answers: PairAnnotations) -> None:
-    auto = SCDCSettings(answers="auto")
-    assert annotator_model(auto, answers) == SCDCSettings(answers="confusions")
-    assert annotator_model(auto, replace(answers, task=None)) == SCDCSettings(answers="two_coin")
-    for asked in (SCDCSettings(), BayesSettings()):
-        assert annotator_model(asked, answers) == asked
+    assert answer_model("auto", answers) == "confusions"
+    assert answer_model("auto", replace(answers, task=None)) == "two_coin"
+    assert answer_model("two_coin", answers) == "two_coin"
+    assert answer_model("auto", None) == "auto"
 
 
 def test_confusions_need_tasks(answers: PairAnnotations) -> None:
-    asked = SCDCSettings(answers="confusions")
-    assert annotator_model(asked, answers) == asked
+    assert answer_model("confusions", answers) == "confusions"
     with pytest.raises(UserError, match="do not come in tasks"):
-        annotator_model(asked, replace(answers, task=None))
+        answer_model("confusions", replace(answers, task=None))

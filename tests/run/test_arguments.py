@@ -15,16 +15,16 @@ OVERRIDES = st.lists(
 
 
 def test_seed_ranges_become_lists() -> None:
-    assert expand_seeds(["model=scdc,bayes", "seed=0-9"], True)[1] == "seed=0,1,2,3,4,5,6,7,8,9"
-    assert expand_seeds(["seed=0-2,7"], True) == ["seed=0,1,2,7"]
-    assert expand_seeds(["seed=5,3-4,4"], True) == ["seed=5,3,4"]
+    assert parse(["-m", "model=scdc,bayes", "seed=0-9"]).overrides[1] == "seed=0,1,2,3,4,5,6,7,8,9"
+    assert expand_seeds("seed=0-2,7", True) == "seed=0,1,2,7"
+    assert expand_seeds("seed=5,3-4,4", True) == "seed=5,3,4"
 
 
 @given(st.lists(st.tuples(st.integers(0, 500), st.integers(0, 20)), min_size=1, max_size=4))
 def test_a_range_of_seeds_is_all_of_them_once_in_their_order(ranges: list[tuple[int, int]]) -> None:
     typed = "seed=" + ",".join(f"{first}-{first + more}" for first, more in ranges)
     expected = [seed for first, more in ranges for seed in range(first, first + more + 1)]
-    (expanded,) = expand_seeds([typed], True)
+    expanded = expand_seeds(typed, True)
     assert [int(seed) for seed in expanded.removeprefix("seed=").split(",")] == list(dict.fromkeys(expected))
 
 
@@ -32,7 +32,7 @@ def test_a_range_of_seeds_is_all_of_them_once_in_their_order(ranges: list[tuple[
     "argument", ["seed=3", "seed=1,2", "seed=-1", "model.K=0-9", "name=seed=0-2", "seed=range(0,3)"]
 )
 def test_other_arguments_are_left_alone(argument: str) -> None:
-    assert expand_seeds([argument], True) == [argument]
+    assert parse(["-m", argument]).overrides[0] == argument
 
 
 def test_a_range_that_runs_backwards_is_refused() -> None:

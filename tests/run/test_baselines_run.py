@@ -9,8 +9,9 @@ import pytest
 from sklearn.metrics import normalized_mutual_info_score
 
 from semicrowd.data import Dataset, load_dataset
-from semicrowd.estimators import ESTIMATORS
+from semicrowd.fitting.monitor import Monitor
 from semicrowd.run.composition import composed
+from semicrowd.run.estimator import fitted
 from semicrowd.run.session import Session
 from semicrowd.run.settings import resolved
 from semicrowd.settings.rule import Facts
@@ -145,8 +146,9 @@ def test_a_test_split_is_predicted_and_figures_have_shares(tmp_path: Path) -> No
     data = Dataset("known", features, labels, np.array([[9.0], [-9.0], [8.0]], np.float32), np.array([1, 0, 1]))
     given = composed(["model=gmm", "model.K=2", "model.n_init=1", "figures=false"])
     settings = resolved(given, Facts(10, 1, data="known"))
-    estimator = ESTIMATORS["gmm"](n_clusters=2, n_init=1)
-    metrics = Session(settings, tmp_path, data, None, estimator, RunTracker()).run(resume=False)
+    monitor = Monitor()
+    estimator = fitted(settings, data, None, monitor)
+    metrics = Session(settings, tmp_path, data, None, estimator, monitor, RunTracker()).finish()
     assert metrics["test/acc"] == metrics["train/acc"] == 1
     test = rows_of(tmp_path / "test_assignments.csv")
     assert test[0]["cluster"] == test[2]["cluster"] == rows_of(tmp_path / "assignments.csv")[-1]["cluster"]

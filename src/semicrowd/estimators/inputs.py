@@ -1,7 +1,7 @@
 """Checks of the items and answers that are passed to an estimator (arrays, data frames, files), and conversions."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -124,16 +124,12 @@ def _checked(
         pairs = pd.DataFrame(rows, columns=list(_COLUMNS[table.shape[1]]))
     _, at = header_of("pairs", [str(name) for name in pairs.columns])
     numeric = {name: pairs.iloc[:, position].dtype.kind in "iuf" for name, position in at.items()}
+    gaps = any(pairs.iloc[:, at[name]].isna().any() for name in ("label", "worker") if name in at)
     # Names may be 7 and "7", or have spaces around them: the table makes text of them all.
-    plain = {"i", "j"} <= numeric.keys() and all(numeric.values()) and _without_gaps(pairs, at)
+    plain = {"i", "j"} <= numeric.keys() and all(numeric.values()) and not gaps
     if ids is not None or index is not None or not plain:
         return _of_table(AnswerTable.of_frame(pairs, "pairs"), num_items, ids, index)
     return _from_frame(pairs.iloc[:, list(at.values())].set_axis(list(at), axis=1), num_items)
-
-
-def _without_gaps(pairs: pd.DataFrame, at: Mapping[str, int]) -> bool:
-    """Whether each row has an answer, and a worker if there is such a column."""
-    return not any(pairs.iloc[:, at[name]].isna().any() for name in ("label", "worker") if name in at)
 
 
 def _of_table(

@@ -1,7 +1,5 @@
 """What a fit of a generative model checks before its training, and the posteriors of the training items after it."""
 
-from dataclasses import replace
-
 import numpy as np
 import torch
 
@@ -11,27 +9,24 @@ from semicrowd.fitting.result import Assignment, Restarts, Result
 from semicrowd.models.generative import GenerativeModel
 from semicrowd.models.pair_quality import reported_quality
 from semicrowd.models.training_data import TrainingData
-from semicrowd.settings.model import BayesSettings, SCDCSettings
 from semicrowd.settings.parameters import Recipe
 
 
-def annotator_model(
-    settings: BayesSettings | SCDCSettings, answers: PairAnnotations | None
-) -> BayesSettings | SCDCSettings:
-    """The settings, with SCDC's ``answers=auto`` replaced: by confusions if answers come in tasks, else by two_coin.
+def answer_model(asked: str, answers: PairAnnotations | None) -> str:
+    """SCDC's setting ``answers``, with ``auto`` replaced: by confusions if answers come in tasks, else by two_coin.
 
     Raises
     ------
     UserError
         If confusions are set but the answers do not come in tasks.
     """
-    if answers is None or not isinstance(settings, SCDCSettings) or settings.answers == "two_coin":
-        return settings
-    if settings.answers == "auto":
-        return replace(settings, answers="two_coin" if answers.task is None else "confusions")
-    if answers.task is None:
+    if answers is None or asked == "two_coin":
+        return asked
+    if answers.task is not None:
+        return "confusions"
+    if asked == "confusions":
         raise UserError("model.answers=confusions: these answers do not come in tasks; use model.answers=two_coin")
-    return settings
+    return "two_coin"
 
 
 def check_features(recipe: Recipe, features: np.ndarray) -> None:

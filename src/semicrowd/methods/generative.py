@@ -13,7 +13,7 @@ from semicrowd.data.preparation import fit_preparation, prepared
 from semicrowd.errors import UserError
 from semicrowd.estimators.continued import ContinuedClusterer
 from semicrowd.estimators.inputs import checked_answers, ids_of_rows, names_of_rows
-from semicrowd.fitting.generative import annotator_model, check_features, evaluate
+from semicrowd.fitting.generative import answer_model, check_features, evaluate
 from semicrowd.fitting.monitor import Monitor
 from semicrowd.fitting.progress import threads_of_a_fit
 from semicrowd.fitting.ranks import is_first
@@ -25,6 +25,7 @@ from semicrowd.models.views import build_views
 from semicrowd.random import torch_stream
 from semicrowd.settings.fields import choice, each, setting, whole
 from semicrowd.settings.methods import METHODS
+from semicrowd.settings.model import SCDCSettings
 from semicrowd.settings.parameters import Parameters, Recipe
 from semicrowd.settings.rule import PAPER_DATA, Facts, recipe
 from semicrowd.settings.training import TrainerSettings
@@ -111,7 +112,9 @@ class _Generative(GenerativeParameters, ContinuedClusterer):
         self.preparation_ = fit_preparation(features) if self.recipe_.model.preparation == "standard" else None
         items = prepared(self.preparation_, features)
         trainer = self.trainer or TrainerSettings()
-        plan = replace(self.recipe_, model=annotator_model(self.recipe_.model, answers))
+        plan = self.recipe_
+        if isinstance(plan.model, SCDCSettings):
+            plan = replace(plan, model=replace(plan.model, answers=answer_model(plan.model.answers, answers)))
         with threads_of_a_fit(trainer.threads), RECENT.in_processes(trainer.jobs):
             check_features(plan, items)
             check_trainer(trainer)

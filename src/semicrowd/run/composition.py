@@ -1,8 +1,8 @@
 """The configuration that Hydra composes: the choices, and all settings; those that were not given are null."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -12,7 +12,7 @@ from hydra.core.config_store import ConfigNode, ConfigStore
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from semicrowd.errors import UserError
@@ -129,12 +129,14 @@ def composed(overrides: Sequence[str]) -> Given:
         For an interpolation that cannot be resolved, and for a group that is missing or has an unknown name.
     """
     register()
+    plain: Callable[[Any], Any] = partial(OmegaConf.to_container, resolve=True, throw_on_missing=True)
     with initialize_config_dir(str(CONF), version_base="1.3", job_name="train"):
         cfg = compose("config", list(overrides), return_hydra_config=True)
         try:
-            content = {str(key): _plain(cfg, str(key)) for key in cfg if key != "hydra"}
+            parts = {str(key): value for key, value in cfg.items() if key != "hydra"}
+            content = {key: plain(value) if OmegaConf.is_config(value) else value for key, value in parts.items()}
             folders = str(cfg.hydra.run.dir), str(cfg.hydra.sweep.dir)
-            launcher = {"name": cfg.hydra.runtime.choices["hydra/launcher"], **_plain(cfg.hydra, "launcher")}
+            launcher = {"name": cfg.hydra.runtime.choices["hydra/launcher"], **plain(cfg.hydra.launcher)}
         except OmegaConfBaseException as error:
             raise UserError(f"configuration: {str(error).splitlines()[0]}") from error
     chosen = dict(cfg.hydra.runtime.choices)
@@ -165,12 +167,6 @@ def composed(overrides: Sequence[str]) -> Given:
             del values[name]
     extra = {name: value for name, value in content.items() if name not in known}
     return Given(choices, values, origins, extra, tuple(overrides), *folders, launcher)
-
-
-def _plain(cfg: DictConfig, key: str) -> Any:
-    """A part of the configuration as plain values, its interpolations resolved."""
-    value = cfg[key]
-    return OmegaConf.to_container(value, resolve=True, throw_on_missing=True) if OmegaConf.is_config(value) else value
 
 
 def _optional(choices: Mapping[str, str]) -> set[str]:

@@ -1,8 +1,9 @@
-"""What a run does with its estimator beside the fit: checks before it, further arguments of it, new items after it."""
+"""What a run does with its estimator: checks before the fit, the fit, and clusters of new items after it."""
 
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
@@ -10,13 +11,15 @@ from semicrowd.errors import UserError, listed
 from semicrowd.estimators import ESTIMATORS
 from semicrowd.estimators.base import CrowdClusterer, OrderedClusterer
 from semicrowd.estimators.continued import ContinuedClusterer
+from semicrowd.fitting.monitor import Monitor
 from semicrowd.fitting.result import Assignment
 from semicrowd.run.settings import Resolved
 from semicrowd.settings.methods import METHODS
+from semicrowd.settings.parameters import Recipe
 from semicrowd.settings.training import TrainerSettings
 
 
-def check_able(settings: Resolved, data: Dataset, answers: PairAnnotations | None, estimator: CrowdClusterer) -> None:
+def check_able(settings: Resolved, data: Dataset, answers: PairAnnotations | None) -> None:
     """Refuse a run that the method or this machine cannot do.
 
     Raises
@@ -31,12 +34,12 @@ def check_able(settings: Resolved, data: Dataset, answers: PairAnnotations | Non
         from semicrowd.fitting.training import check_trainer
 
         check_trainer(TrainerSettings.of(settings.group("trainer")))
-    if estimator.requires_answers and answers is None:
+    if ESTIMATORS[name].requires_answers and answers is None:
         raise UserError(f"model={name}: needs answers; expected annotations=<name> other than annotations=none")
-    check_complete(data, estimator)
+    check_complete(data, ESTIMATORS[name])
 
 
-def check_complete(data: Dataset, estimator: CrowdClusterer) -> None:
+def check_complete(data: Dataset, kind: type[CrowdClusterer]) -> None:
     """Refuse missing values if the method needs a number in every cell, and weights if it takes none.
 
     Raises
@@ -44,24 +47,37 @@ def check_complete(data: Dataset, estimator: CrowdClusterer) -> None:
     UserError
         Naming the first missing value, and the methods that take missing values, or weights.
     """
-    if data.weights is not None and not isinstance(estimator, ContinuedClusterer):
+    if data.weights is not None and not issubclass(kind, ContinuedClusterer):
         weighted = [f"model={name}" for name, method in ESTIMATORS.items() if issubclass(method, ContinuedClusterer)]
-        raise UserError(f"data.weight: {type(estimator).__name__} takes no weights; expected {listed(weighted)}")
-    if data.missing and not estimator.takes_missing:
+        raise UserError(f"data.weight: {kind.__name__} takes no weights; expected {listed(weighted)}")
+    if data.missing and not kind.takes_missing:
         able = ", ".join(f"model={name}" for name, method in ESTIMATORS.items() if method.takes_missing)
         raise UserError(
-            f"{data.missing}: empty or nan; {type(estimator).__name__} expects a finite number in every cell ({able} "
+            f"{data.missing}: empty or nan; {kind.__name__} expects a finite number in every cell ({able} "
             "takes missing values)"
         )
 
 
-def more_of_items(estimator: CrowdClusterer, data: Dataset) -> dict[str, Any]:
-    """Further arguments of ``fit``, besides features and answers, for a method that takes some."""
+def fitted(settings: Resolved, data: Dataset, answers: PairAnnotations | None, monitor: Monitor) -> CrowdClusterer:
+    """The estimator of these settings, fitted to the data and answers."""
+    fit, seed = settings.fit, settings.values["seed"]
+    assert fit is not None
+    if isinstance(fit, Recipe):
+        trainer = TrainerSettings.of(settings.group("trainer"))
+        kind = ESTIMATORS[settings.choices["model"]]
+        estimator = kind(settings=fit, image_shape=data.image_shape, trainer=trainer, random_state=seed)
+    else:
+        estimator = clone(fit.model).set_params(random_state=seed)
+        if hasattr(estimator, "n_jobs"):
+            estimator.set_params(n_jobs=settings.values["trainer.jobs"])
+        if getattr(estimator, "image_shape", 0) is None:
+            estimator.set_params(image_shape=data.image_shape)
+    more: dict[str, Any] = {}  # for a method that takes more of the items than their features
     if isinstance(estimator, OrderedClusterer):
-        return {"sequence": data.sequence}
-    if isinstance(estimator, ContinuedClusterer):
-        return {"previous": data.previous, "sample_weight": data.weights}
-    return {}
+        more = {"sequence": data.sequence}
+    elif isinstance(estimator, ContinuedClusterer):
+        more = {"previous": data.previous, "sample_weight": data.weights}
+    return estimator.fit(data.features, answers, monitor=monitor, **more)
 
 
 def assigned(estimator: CrowdClusterer, features: np.ndarray, answers: PairAnnotations | None = None) -> Assignment:

@@ -1,6 +1,7 @@
 """One run from its settings to its files."""
 
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,9 @@ from semicrowd.run.composition import Given
 from semicrowd.run.files.clusters import check_no_names, read_names
 from semicrowd.run.files.config import CONFIG, check_same, more_epochs, read_config, same_given, write_config
 from semicrowd.run.files.inputs import PROVENANCE, check_files, check_inputs, file_hashes
-from semicrowd.run.inputs import resolve_on_data
+from semicrowd.run.inputs import facts_of, load_inputs
 from semicrowd.run.processes import check_processes, place
-from semicrowd.run.settings import given_in_vain
+from semicrowd.run.settings import given_in_vain, resolved, sources
 
 Metrics = dict[str, float | int]
 
@@ -51,7 +52,8 @@ def execute(given: Given, run_dir: Path) -> Metrics:
         if _has_hashes(given):
             return _nothing_to_do(run_dir)
     try:
-        settings, data, answers, estimator = resolve_on_data(given)
+        data, answers = load_inputs(sources(given).content)
+        settings = resolved(given, facts_of(data, answers), data.chosen)
     except UserError as error:
         if not done:
             raise
@@ -71,13 +73,15 @@ def execute(given: Given, run_dir: Path) -> Metrics:
         _note(note)
     tell(settings, data, answers)
 
-    from semicrowd.run.estimator import check_able
+    from semicrowd.fitting.monitor import Monitor
+    from semicrowd.run.estimator import check_able, fitted
+    from semicrowd.run.rank import as_others
     from semicrowd.run.session import Session
     from semicrowd.starts.recent import RECENT
     from semicrowd.tracking import start_run
     from semicrowd.tracking.store import open_store
 
-    check_able(settings, data, answers, estimator)
+    check_able(settings, data, answers)
     if settings.values["logger.name"] != "none":
         open_store(settings.values["logger.uri"], settings.values["logger.experiment"])
     for path in map(Path, origin["files"]):
@@ -113,7 +117,15 @@ def execute(given: Given, run_dir: Path) -> Metrics:
                 csv_file.write(answers, run_dir / "annotations.csv")
             with RECENT.kept_in(directory.parts):
                 with start_run(settings.content, run_dir, origin, settings.given) as tracker:
-                    metrics = Session(settings, run_dir, data, answers, estimator, tracker, named).run(resume)
+                    monitor = Monitor(
+                        folder=run_dir, log=tracker.log_epoch, resume=resume,
+                        progress=settings.values["trainer.progress"], snapshots=settings.values["snapshots"],
+                    )  # fmt: skip
+                    several = settings.values["trainer.strategy"] == "ddp"
+                    with as_others(run_dir, settings.values["trainer.num_nodes"]) if several else nullcontext():
+                        estimator = fitted(settings, data, answers, monitor)
+                    session = Session(settings, run_dir, data, answers, estimator, monitor, tracker, named)
+                    metrics = session.finish()
                 write_json(run_dir / "metrics.json", metrics)
                 directory.set_status("finished")
         except BaseException as error:

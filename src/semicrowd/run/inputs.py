@@ -1,9 +1,9 @@
-"""Data, answers and an earlier run's clusters as inputs of a run, and the settings that follow from them."""
+"""Data, answers and an earlier run's clusters as inputs of a run."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,14 +14,7 @@ from semicrowd.data.answers import AnswerFile, load_annotations, read_files_of
 from semicrowd.data.fetch import data_root
 from semicrowd.errors import UserError
 from semicrowd.files import check_exists, expanded
-from semicrowd.run.composition import Given
-from semicrowd.run.settings import Resolved, resolved, sources
-from semicrowd.settings.parameters import Recipe
 from semicrowd.settings.rule import Facts
-from semicrowd.settings.training import TrainerSettings
-
-if TYPE_CHECKING:
-    from semicrowd.estimators.base import CrowdClusterer
 
 _ASSIGNMENTS = "assignments.csv"
 
@@ -104,33 +97,3 @@ def load_answers(
 def facts_of(data: Dataset, answers: PairAnnotations | None) -> Facts:
     """The facts about data and answers from which the rules set defaults."""
     return Facts.of(data.features, answers, data.image_shape, data.name, data.num_classes)
-
-
-def resolve_on_data(given: Given) -> "tuple[Resolved, Dataset, PairAnnotations | None, CrowdClusterer]":
-    """All settings of a run, with the data and answers that they are for, and the estimator before its fit.
-
-    Raises
-    ------
-    UserError
-        For inputs that are missing or cannot be read, and for settings that do not fit them.
-    """
-    data, answers = load_inputs(sources(given).content)
-    settings = resolved(given, facts_of(data, answers), data.chosen)
-    # Imported here: it takes time, and most mistakes have been found by now.
-    from sklearn.base import clone
-
-    from semicrowd.estimators import ESTIMATORS
-
-    fit, seed = settings.fit, settings.values["seed"]
-    assert fit is not None
-    if isinstance(fit, Recipe):
-        trainer = TrainerSettings.of(settings.group("trainer"))
-        kind = ESTIMATORS[settings.choices["model"]]
-        estimator = kind(settings=fit, image_shape=data.image_shape, trainer=trainer, random_state=seed)
-    else:
-        estimator = clone(fit.model).set_params(random_state=seed)
-        if hasattr(estimator, "n_jobs"):
-            estimator.set_params(n_jobs=settings.values["trainer.jobs"])
-        if getattr(estimator, "image_shape", 0) is None:
-            estimator.set_params(image_shape=data.image_shape)
-    return settings, data, answers, estimator

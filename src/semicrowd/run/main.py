@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
-from semicrowd.errors import UserError, naming_extras, without_traceback
+from semicrowd.errors import UserError, naming_extras
 from semicrowd.run.commandline import as_typed, program
 from semicrowd.run.commandline.arguments import Command, implied, parse
 from semicrowd.run.commandline.mistakes import explain, is_mistake
@@ -15,9 +15,14 @@ from semicrowd.run.composition import CONF, Given, composed, register
 from semicrowd.run.settings import check_given, resolved, sources
 
 
-@without_traceback
 def main(arguments: Sequence[str]) -> int:
-    """Run ``src/train.py`` with the arguments after its name; returns the exit code."""
+    """Run ``src/train.py`` with the arguments after its name; returns the exit code.
+
+    Raises
+    ------
+    BrokenPipeError
+        If nobody reads the output any more.
+    """
     sweep = False
     try:
         more = implied(arguments)

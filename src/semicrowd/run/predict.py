@@ -114,7 +114,7 @@ def _predict(run: Path, features_file: Path, answer_files: list[Path], output: P
     if features.shape[1] != estimator.n_features_in_:
         raise UserError(f"{features_file}: {features.shape[1]} features per item, but the run was trained with "
                         f"{estimator.n_features_in_}")
-    check_complete(data, estimator)
+    check_complete(data, type(estimator))
     assignment, annotated = assigned(estimator, features), np.zeros(len(features), bool)
     if answer_files:
         answers = answers_of_files(data, settings, files, data_root())

@@ -17,10 +17,11 @@ from semicrowd.errors import UserError
 from semicrowd.fitting.monitor import Monitor
 from semicrowd.interrupts import end_with
 from semicrowd.run.composition import Given
-from semicrowd.run.estimator import more_of_items
+from semicrowd.run.estimator import fitted
 from semicrowd.run.files.config import CONFIG, read_config
-from semicrowd.run.inputs import resolve_on_data
+from semicrowd.run.inputs import facts_of, load_inputs
 from semicrowd.run.processes import place
+from semicrowd.run.settings import resolved, sources
 
 #: Environment variables by which Lightning distinguishes the processes. If an earlier job of a sweep, or the user's
 #: shell, has set them, the next run would wait for a first process that does not exist.
@@ -72,10 +73,11 @@ def _leave_group() -> None:
 
 def train_along(given: Given, run_dir: Path) -> None:
     """Train as one of several processes of a run, not the first; only the checkpoint in ``run_dir`` is read."""
-    settings, data, answers, estimator = resolve_on_data(given)
+    data, answers = load_inputs(sources(given).content)
+    settings = resolved(given, facts_of(data, answers), data.chosen)
     monitor = Monitor(folder=run_dir, resume=settings.values["resume"], snapshots=settings.values["snapshots"])
     try:
-        estimator.fit(data.features, answers, monitor=monitor, **more_of_items(estimator, data))
+        fitted(settings, data, answers, monitor)
     finally:
         _leave_group()
 

@@ -1,14 +1,11 @@
-"""The part of a run that takes time: the fit, its evaluation, result files, figures, tracking."""
+"""What a run does after its fit: evaluation, a second fit if asked for, result files, figures, tracking."""
 
 import shutil
 import sys
 from collections.abc import Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
-
-from sklearn.base import clone
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
@@ -18,10 +15,9 @@ from semicrowd.evaluation.scores import Evaluation, Likeliest, score
 from semicrowd.evaluation.trust import reliability_warnings
 from semicrowd.files import MODEL, RUN_FILES
 from semicrowd.fitting.monitor import Monitor
-from semicrowd.run.estimator import assigned, more_of_items
+from semicrowd.run.estimator import assigned, fitted
 from semicrowd.run.files.results import write_results
 from semicrowd.run.page import write_page_of_run
-from semicrowd.run.rank import as_others
 from semicrowd.run.settings import Resolved
 from semicrowd.tracking import RunTracker
 from semicrowd.tracking.content import run_name
@@ -57,7 +53,11 @@ METRICS = (
 class Session:
     """The parts of one run, whose directory the caller has locked (:class:`semicrowd.files.RunDirectory`).
 
-    ``named`` are the names of the clusters of the earlier run with which this one goes on.
+    Attributes
+    ----------
+    estimator : fitted
+    monitor : that of its fit
+    named : names of the clusters of the earlier run with which this one goes on
     """
 
     settings: Resolved
@@ -65,24 +65,13 @@ class Session:
     data: Dataset
     answers: PairAnnotations | None
     estimator: CrowdClusterer
+    monitor: Monitor
     tracker: RunTracker
     named: Mapping[int, str] = field(default_factory=dict)
 
-    def run(self, resume: bool) -> dict[str, float | int]:
-        """Fit (from the checkpoint on, if ``resume``), evaluate and write the results; returns the metrics.
-
-        The caller writes metrics.json.
-        """
-        monitor = Monitor(
-            folder=self.run_dir, log=self.tracker.log_epoch, resume=resume,
-            progress=self.settings.values["trainer.progress"], snapshots=self.settings.values["snapshots"],
-        )  # fmt: skip
-        trainer = self.settings.group("trainer")
-        several = trainer["strategy"] == "ddp"
-        with as_others(self.run_dir, trainer["num_nodes"]) if several else nullcontext():
-            options = more_of_items(self.estimator, self.data)
-            self.estimator.fit(self.data.features, self.answers, monitor=monitor, **options)
-        seconds = monitor.seconds
+    def finish(self) -> dict[str, float | int]:
+        """Evaluate the fit and write the results; returns the metrics. The caller writes metrics.json."""
+        seconds = self.monitor.seconds
         self.estimator.number_clusters(self.data.previous)
         unseen, test, likelihood = self.data.test_features, None, {}
         if unseen is not None and self.estimator.takes_new_items:
@@ -107,7 +96,7 @@ class Session:
         self.estimator.columns_ = self.data.columns  # predict needs them to convert new items
         self.estimator.save(self.run_dir / MODEL)
         if self.settings.values["figures"]:
-            self._draw(result, monitor, likeliest)
+            self._draw(result, likeliest)
         else:  # those of a shorter fit that this one has gone on from
             shutil.rmtree(self.run_dir / "figures", ignore_errors=True)
         write_page_of_run(
@@ -138,13 +127,11 @@ class Session:
             print(f"note: held_out=true: {why}; answers/held_out_gain is left out", file=sys.stderr)
             return None
         training, held_out = parts
-        again = clone(self.estimator)
         # Without the clusters of an earlier fit: those were fitted to the answers that are held out here.
-        again.fit(self.data.features, training, monitor=Monitor(),
-                  **more_of_items(again, replace(self.data, previous=None)))  # fmt: skip
+        again = fitted(self.settings, replace(self.data, previous=None), training, Monitor())
         return gain(again.result_.final.memberships_or_clusters, training, held_out)
 
-    def _draw(self, result: Evaluation, monitor: Monitor, likeliest: Likeliest | None) -> None:
+    def _draw(self, result: Evaluation, likeliest: Likeliest | None) -> None:
         """Write the figures. matplotlib is imported here, since this is slow and not every run draws figures."""
         from semicrowd.figures.run import SAMPLES_IMAGE, SAMPLES_POINTS, run_figures
 
@@ -155,4 +142,5 @@ class Session:
             generated = samples, self.estimator.cluster_weights_
         title = run_name(self.settings.content, self.settings.given)
         folder = self.run_dir / "figures"
+        monitor = self.monitor
         run_figures(folder, title, self.data, result, monitor.rows, generated, monitor.kept, likeliest)

@@ -137,7 +137,7 @@ def statements(method: str, given: Mapping[str, Any], facts: Facts, protocol: st
     if protocol not in PROTOCOLS:
         raise UserError(f"protocol={protocol}: expected {' or '.join(PROTOCOLS)}")
     if not METHODS[method].trained:
-        return [*_number_of_clusters(method, given, facts), *_own_table(method, facts)]
+        return list(_other_methods(method, given, facts))
     if protocol == "paper":
         return list(_paper(method, facts))
     return list(_semicrowd(method, given, replace(facts, data=None, num_classes=None)))
@@ -278,16 +278,13 @@ def _paper(method: str, facts: Facts) -> Iterator[Statement]:
     yield {"model.merge_every": 0}, "SCDC paper: no merges"
 
 
-def _number_of_clusters(method: str, given: Mapping[str, Any], facts: Facts) -> Iterator[Statement]:
-    """The number of clusters of a method that needs it as a setting: the number of classes."""
-    if "model.K" not in described_by_name(METHODS[method].groups):
-        return
-    if facts.num_classes is not None:
-        yield {"model.K": facts.num_classes}, f"{facts.num_classes} classes of data={facts.data}"
-    elif "model.K" not in given:
-        raise UserError(f"model.K: expected a number of clusters, because data={facts.data} has no labels to count")
-
-
-def _own_table(method: str, facts: Facts) -> Iterator[Statement]:
-    if facts.data == "table" and "model.standardize" in described_by_name(METHODS[method].groups):
+def _other_methods(method: str, given: Mapping[str, Any], facts: Facts) -> Iterator[Statement]:
+    """For methods with these settings: the number of classes as number of clusters, and scaled columns of a table."""
+    known = described_by_name(METHODS[method].groups)
+    if "model.K" in known:
+        if facts.num_classes is not None:
+            yield {"model.K": facts.num_classes}, f"{facts.num_classes} classes of data={facts.data}"
+        elif "model.K" not in given:
+            raise UserError(f"model.K: expected a number of clusters, because data={facts.data} has no labels to count")
+    if "model.standardize" in known and facts.data == "table":
         yield {"model.standardize": True}, "the columns of a table have different units"

@@ -78,7 +78,7 @@ def parse(arguments: Sequence[str]) -> Command:
         else:
             typed.append(argument)
     sweep = not flags.isdisjoint(_SWEEP)
-    overrides = expand_seeds(typed, sweep)
+    overrides = [expand_seeds(one, sweep) if one.startswith("seed=") else one for one in typed]
     named = "hydra.sweep.dir" if sweep else "hydra.run.dir"
     if sweep:  # Hydra ignores hydra.run.dir in a sweep
         overrides = [one.replace("hydra.run.dir=", "hydra.sweep.dir=", 1) for one in overrides]
@@ -102,7 +102,7 @@ def implied(arguments: Sequence[str]) -> list[str]:
     return more
 
 
-def expand_seeds(overrides: Sequence[str], sweep: bool) -> list[str]:
+def expand_seeds(override: str, sweep: bool) -> str:
     """``seed=0-2,7`` as Hydra understands it: ``seed=0,1,2,7``.
 
     Hydra itself takes ``0-2`` for a string and runs one job.
@@ -112,17 +112,13 @@ def expand_seeds(overrides: Sequence[str], sweep: bool) -> list[str]:
     UserError
         For a range that runs backwards, or several seeds without ``-m``.
     """
-    found = []
-    for override in overrides:
-        match = _SEEDS.fullmatch(override)
-        if match is None or "-" not in match[1]:
-            found.append(override)
-            continue
-        if not sweep:
-            raise UserError(f"{override}: several seeds need -m (python src/train.py -m {override} …)")
-        seeds = [seed for part in match[1].split(",") for seed in _seeds_of(part, override)]
-        found.append("seed=" + ",".join(str(seed) for seed in dict.fromkeys(seeds)))
-    return found
+    match = _SEEDS.fullmatch(override)
+    if match is None or "-" not in match[1]:
+        return override
+    if not sweep:
+        raise UserError(f"{override}: several seeds need -m (python src/train.py -m {override} …)")
+    seeds = [seed for part in match[1].split(",") for seed in _seeds_of(part, override)]
+    return "seed=" + ",".join(str(seed) for seed in dict.fromkeys(seeds))
 
 
 def _seeds_of(part: str, argument: str) -> range:

@@ -12,12 +12,11 @@ from semicrowd.evaluation.scores import Evaluation, Likeliest
 from semicrowd.files import write_arrays, write_csv, write_json, write_text
 from semicrowd.fitting.result import Assignment, Samples
 from semicrowd.run.files.clusters import write_clusters
-from semicrowd.starts.selection import Verdict
 
 ASSIGNMENTS = "assignments.csv"
 #: Largest N for which every restart's clusters are kept.
 _MOST_ITEMS = 10_000
-#: Digits of a probability in assignments.csv.
+#: Digits of a probability.
 _DIGITS = 6
 
 
@@ -53,13 +52,18 @@ def write_results(
     if likeliest is not None:
         likeliest.write(folder)
     if result.workers is not None:
-        _write_workers(folder / "workers.csv", result.workers)
+        rows = result.workers.itertuples(index=False)
+        rounded = [(name, pairs, *(round(value, 6) for value in values)) for name, pairs, *values in rows]
+        write_csv(folder / "workers.csv", list(result.workers), rounded)
     if result.restart_scores:
         _write_restarts(folder, result)
     if result.found.samples is not None:
         _write_samples(folder, result.found.samples)
-    if result.found.verdict is not None:
-        write_text(folder / "candidates.csv", candidates_csv(result.found.verdict))
+    if (verdict := result.found.verdict) is not None:
+        # The column winner is 1 for the selected candidate, else 0.
+        marked = verdict.table.assign(winner=(verdict.table["candidate"] == verdict.winner).astype(int))
+        table = marked.to_csv(index=False, float_format=f"%.{_DIGITS}f", lineterminator="\n")
+        write_text(folder / "candidates.csv", table)
     write_json(folder / "warnings.json", {"warnings": list(warnings)})
 
 
@@ -94,17 +98,6 @@ def assignment_csv(
 def final_clusters(folder: Path) -> np.ndarray:
     """[N] cluster of every training item in a run's assignments.csv; annotated items' depend on the answers, too."""
     return pd.read_csv(folder / ASSIGNMENTS)["cluster"].to_numpy()
-
-
-def candidates_csv(verdict: Verdict) -> str:
-    """Content of candidates.csv: a row for each candidate; ``winner`` is 1 for the selected one, else 0."""
-    marked = verdict.table.assign(winner=(verdict.table["candidate"] == verdict.winner).astype(int))
-    return marked.to_csv(index=False, float_format="%.6f", lineterminator="\n")
-
-
-def _write_workers(path: Path, workers: pd.DataFrame) -> None:
-    rows = workers.itertuples(index=False)
-    write_csv(path, list(workers), [(name, pairs, *(round(v, 6) for v in values)) for name, pairs, *values in rows])
 
 
 def _write_restarts(folder: Path, result: Evaluation) -> None:
