@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy import optimize, special
 
-from semicrowd.expfam.dirichlet_fit import newton, objective
+from semicrowd.expfam.dirichlet import newton, objective
 
 
 def drawn(concentration: list[float], count: int) -> tuple[torch.Tensor, torch.Tensor]:

@@ -12,8 +12,7 @@ from rich.console import Console
 
 from semicrowd.pipeline import tasks
 from semicrowd.pipeline.all_experiments import Schedule, Worker
-from semicrowd.pipeline.experiments import load_plan
-from semicrowd.pipeline.profile import profile_path
+from semicrowd.pipeline.experiments import load_plan, profile_path
 from semicrowd.pipeline.reproduce import reproduce
 from semicrowd.pipeline.tasks import Task, expected_seconds, keep_seconds, tasks_of, urgency
 
@@ -143,7 +142,7 @@ def test_a_process_that_dies_between_two_tasks_is_replaced(folder: Path) -> None
 
 @pytest.mark.parametrize("profile", ["laptop", "paper"])
 def test_every_experiment_is_a_task_behind_what_it_reads(profile: str) -> None:
-    plan = load_plan(profile_path(profile, ROOT / "conf" / "profile"))
+    plan = load_plan(profile_path(profile))
     found = tasks_of(plan)
     names = [task.name for task in found]
     assert len(set(names)) == len(names)

@@ -25,14 +25,12 @@ from semicrowd.methods.crowd_only import CrowdLogistic
 from semicrowd.methods.generative import BayesSCDC
 from semicrowd.pipeline.generality import cell as cell_module
 from semicrowd.pipeline.generality.__main__ import _options, main
-from semicrowd.pipeline.generality.ablation import ablation
-from semicrowd.pipeline.generality.baselines import BASELINES, VARIANTS, expanded
 from semicrowd.pipeline.generality.cell import fingerprint, finished, inputs, run_cell
 from semicrowd.pipeline.generality.figures import figures
-from semicrowd.pipeline.generality.plan import OURS, Cell, cells
+from semicrowd.pipeline.generality.plan import BASELINES, OURS, VARIANTS, Cell, cells, expanded
 from semicrowd.pipeline.generality.record import LOOKS
 from semicrowd.pipeline.generality.regimes import REGIMES
-from semicrowd.pipeline.generality.summary import cell_table, summary
+from semicrowd.pipeline.generality.summary import ablation, cell_table, summary
 from semicrowd.pipeline.generality.tables import DEVELOPMENT, LOCKED
 
 MADE = {"commit": "0123456789abcdef", "dirty": False, "date": "2026-11-22T00:00:00+00:00"}

@@ -7,8 +7,8 @@ import pytest
 
 from semicrowd.report import studies
 from semicrowd.report.build import find_papers
+from semicrowd.report.collect import Collected, Run
 from semicrowd.report.exhibits import Exhibit, Result
-from semicrowd.report.runs import Collected, Run
 
 METRICS = {
     "test/acc": 0.93,

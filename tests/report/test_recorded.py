@@ -12,11 +12,10 @@ from semicrowd.errors import UserError
 from semicrowd.pipeline.slpd import plan, tables
 from semicrowd.report import record, verify
 from semicrowd.report.cells import PaperValue, format_value
-from semicrowd.report.collect import load, save
+from semicrowd.report.collect import Collected, RecordedRun, Run, load, read_recorded, save, write_recorded
 from semicrowd.report.exhibits import Exhibit, Result
 from semicrowd.report.experiments import Row, cells_of_rows, metric, paired, worst_start
-from semicrowd.report.papers.slpd import recorded as of_slpd
-from semicrowd.report.runs import Collected, RecordedRun, Run, read_recorded, write_recorded
+from semicrowd.report.papers.slpd import tables as of_slpd
 from semicrowd.run.main import main
 
 ROOT = Path(__file__).parents[2]

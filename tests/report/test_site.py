@@ -9,9 +9,9 @@ import pytest
 from semicrowd.report import site
 from semicrowd.report.build import build, find_papers
 from semicrowd.report.cells import Cell, Summary
+from semicrowd.report.collect import Collected, Run
 from semicrowd.report.exhibits import Result
 from semicrowd.report.experiments import missing_remark
-from semicrowd.report.runs import Collected, Run
 
 from .conftest import collected, finished, kmeans_on_face, on_face
 

@@ -8,8 +8,8 @@ from pkgutil import iter_modules
 
 from semicrowd.errors import without_traceback
 from semicrowd.report import collect, papers, site
+from semicrowd.report.collect import Collected
 from semicrowd.report.exhibits import Exhibit, Paper, Result
-from semicrowd.report.runs import Collected
 from semicrowd.report.studies import embedded, generality
 from semicrowd.run import page
 from semicrowd.run.commandline import program

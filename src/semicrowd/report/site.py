@@ -9,8 +9,8 @@ import jinja2
 from semicrowd.files import write_text
 from semicrowd.pipeline.experiments import format_ranges
 from semicrowd.report.cells import PAIRED, Cell, format_difference, format_value
+from semicrowd.report.collect import Collected, Run
 from semicrowd.report.exhibits import NOT_YET_DONE, Exhibit, Paper, Result, Study
-from semicrowd.report.runs import Collected, Run
 
 #: Paper → table or figure → its reproduction.
 Results = Mapping[Paper, Mapping[Exhibit, Result]]

@@ -11,18 +11,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from semicrowd.pipeline.generality.baselines import BASELINES, EXPLAINED
 from semicrowd.pipeline.generality.figures import NEAR, NEAR_ALONE
-from semicrowd.pipeline.generality.plan import OURS, base_of, cells
+from semicrowd.pipeline.generality.plan import BASELINES, EXPLAINED, OURS, base_of, cells
 from semicrowd.pipeline.generality.record import FILES, recorded
 from semicrowd.pipeline.generality.record import FOLDER as RECORDED
 from semicrowd.pipeline.generality.regimes import REGIMES, UNINFORMED
 from semicrowd.pipeline.generality.summary import bars, cell_table
 from semicrowd.pipeline.generality.tables import DEVELOPMENT, LOCKED, Table
 from semicrowd.report.cells import PAIRED, format_number, format_value
+from semicrowd.report.collect import Collected
 from semicrowd.report.exhibits import Image, Study
 from semicrowd.report.experiments import mean_of, metric, remarks_on
-from semicrowd.report.runs import Collected
 
 #: Folder into which the suite writes, in the folder of the report.
 FOLDER = Path("generality")

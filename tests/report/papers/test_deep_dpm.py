@@ -7,9 +7,9 @@ import pytest
 from semicrowd.data import load_dataset
 from semicrowd.files import MODEL
 from semicrowd.methods.deep_dpm import DeepDPM
+from semicrowd.report.collect import Collected, Run
 from semicrowd.report.experiments import not_in_profile
 from semicrowd.report.papers.deep_dpm import EXHIBITS
-from semicrowd.report.runs import Collected, Run
 
 FIGURE = next(one for one in EXHIBITS if one.key == "figure-1")
 

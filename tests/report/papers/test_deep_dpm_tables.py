@@ -8,14 +8,13 @@ import pytest
 
 from semicrowd.files import write_arrays, write_csv
 from semicrowd.pipeline.deep_spaces import COLUMNS, FOLDER
-from semicrowd.pipeline.experiments import load_plan
-from semicrowd.pipeline.profile import RECORDED, profile_path
+from semicrowd.pipeline.experiments import RECORDED, load_plan, profile_path
 from semicrowd.report.cells import Cell, Summary
+from semicrowd.report.collect import Collected, Run
 from semicrowd.report.exhibits import Result
 from semicrowd.report.experiments import not_in_profile
-from semicrowd.report.papers.deep_dpm import paper, spaces, tables
+from semicrowd.report.papers.deep_dpm import figures, paper, tables
 from semicrowd.report.papers.deep_dpm.paper import ITEMS
-from semicrowd.report.runs import Collected, Run
 from semicrowd.settings.sources import ENCODED
 
 from ..conftest import collected, exhibit
@@ -187,8 +186,8 @@ def test_bars_are_of_one_run_in_each_space() -> None:
     """Those of the profile where there are recorded ones, too; none where a space has no number."""
     first, kept, second = (Summary(value, None, (0,)) for value in (0.5, 0.6, 0.7))
     of_profile = [Cell("row", "nmi", ours=first), Cell("row (recorded)", "nmi", ours=kept)]
-    assert spaces._pair([of_profile, [Cell("row", "nmi", ours=second)]], "nmi") == (first, second)
-    assert spaces._pair([of_profile, []], "nmi") is None
+    assert figures._pair([of_profile, [Cell("row", "nmi", ours=second)]], "nmi") == (first, second)
+    assert figures._pair([of_profile, []], "nmi") is None
 
 
 def test_table_3_has_a_row_for_each_stage(tmp_path: Path) -> None:

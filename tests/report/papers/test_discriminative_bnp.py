@@ -9,12 +9,11 @@ import pytest
 
 from semicrowd.data import load_dataset
 from semicrowd.metrics import clustering_scores
-from semicrowd.pipeline.experiments import load_plan
-from semicrowd.pipeline.profile import RECORDED, profile_path
+from semicrowd.pipeline.experiments import RECORDED, load_plan, profile_path
+from semicrowd.report.collect import Collected, Run
 from semicrowd.report.exhibits import Result
 from semicrowd.report.experiments import not_in_profile
 from semicrowd.report.papers.discriminative_bnp import figures, paper, tables
-from semicrowd.report.runs import Collected, Run
 from semicrowd.settings.fields import dotted
 from semicrowd.settings.methods import METHODS
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from semicrowd.report.cells import Cell
+from semicrowd.report.collect import Collected
 from semicrowd.report.experiments import not_in_profile
 from semicrowd.report.papers.scdc import face
-from semicrowd.report.runs import Collected
 
 from ...conftest import collected, exhibit, kmeans_on_face, on_face
 

@@ -15,8 +15,8 @@ from semicrowd.pipeline import answers, experiment
 from semicrowd.pipeline.configurations import write_configurations
 from semicrowd.pipeline.experiments import Job, load_plan
 from semicrowd.report import collect
+from semicrowd.report.collect import Collected
 from semicrowd.report.papers.scdc import pinwheel
-from semicrowd.report.runs import Collected
 from semicrowd.run.files.clusters import read_components
 from semicrowd.run.files.results import final_clusters
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from semicrowd.files import write_csv
+from semicrowd.report.collect import Run
 from semicrowd.report.papers.scdc import face
-from semicrowd.report.runs import Run
 
 from ...conftest import build, collected, kmeans_on_face, on_face
 

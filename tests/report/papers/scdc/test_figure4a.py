@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from semicrowd.fitting.snapshots import Snapshots, write_snapshots
+from semicrowd.report.collect import Run
 from semicrowd.report.experiments import not_in_profile
 from semicrowd.report.papers.scdc import mnist
-from semicrowd.report.runs import Run
 
 from ...conftest import build, collected, finished
 

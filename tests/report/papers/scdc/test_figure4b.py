@@ -10,9 +10,9 @@ import pytest
 from semicrowd.evaluation.scores import Likeliest
 from semicrowd.fitting.result import Assignment
 from semicrowd.pipeline.experiments import load_plan
+from semicrowd.report.collect import Run
 from semicrowd.report.experiments import not_in_profile
 from semicrowd.report.papers.scdc import cifar
-from semicrowd.report.runs import Run
 
 from ...conftest import build, collected, paper_config
 from ...conftest import finished as finished_on_mnist

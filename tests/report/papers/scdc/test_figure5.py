@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from semicrowd.report.collect import Run
 from semicrowd.report.experiments import not_in_profile
-from semicrowd.report.runs import Run
 
 from ...conftest import build, collected, on_face
 

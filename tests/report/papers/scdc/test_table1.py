@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from semicrowd.report.cells import Cell
+from semicrowd.report.collect import Run
 from semicrowd.report.exhibits import Result
 from semicrowd.report.experiments import Row, not_in_profile
 from semicrowd.report.papers.scdc import mnist
-from semicrowd.report.runs import Run
 
 from ...conftest import build as build_exhibit
 from ...conftest import collected, exhibit, finished

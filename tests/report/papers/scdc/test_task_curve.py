@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from matplotlib.container import ErrorbarContainer
 
+from semicrowd.report.collect import Collected, Run
 from semicrowd.report.experiments import mean_of, metric, not_in_profile
 from semicrowd.report.papers.scdc import mnist
-from semicrowd.report.runs import Collected, Run
 
 from ...conftest import collected, exhibit, finished
 
