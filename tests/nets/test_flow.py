@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from semicrowd.nets.flow import NICE
+from semicrowd.nets.mlp import NICE
 from semicrowd.random import torch_stream
 
 

@@ -29,9 +29,8 @@ from semicrowd.pipeline.generality.cell import fingerprint, finished, inputs, ru
 from semicrowd.pipeline.generality.figures import figures
 from semicrowd.pipeline.generality.plan import BASELINES, OURS, VARIANTS, Cell, cells, expanded
 from semicrowd.pipeline.generality.record import LOOKS
-from semicrowd.pipeline.generality.regimes import REGIMES
 from semicrowd.pipeline.generality.summary import ablation, cell_table, summary
-from semicrowd.pipeline.generality.tables import DEVELOPMENT, LOCKED
+from semicrowd.pipeline.generality.tables import DEVELOPMENT, LOCKED, REGIMES
 
 MADE = {"commit": "0123456789abcdef", "dirty": False, "date": "2026-11-22T00:00:00+00:00"}
 

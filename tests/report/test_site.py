@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from semicrowd.report import site
-from semicrowd.report.build import build, find_papers
+from semicrowd.report.build import _runs, answers_text, build, find_papers
 from semicrowd.report.cells import Cell, Summary
 from semicrowd.report.collect import Collected, Run
 from semicrowd.report.exhibits import Result
@@ -120,14 +119,14 @@ def test_an_experiment_with_real_answers_is_not_simulated_by_its_name() -> None:
 
 
 def test_answers_in_words() -> None:
-    assert site.answers_text({}) == "none"
-    assert site.answers_text(SIMULATED) == "57330 answers of 48 annotators (simulated)"
+    assert answers_text({}) == "none"
+    assert answers_text(SIMULATED) == "57330 answers of 48 annotators (simulated)"
 
 
 def test_runs_of_a_sweep_share_a_row_unless_they_ended_differently() -> None:
     runs = on_face("mcvc", "face_all", {200: [0.6, 0.7, 0.8], 400: [0.9]})
     runs[1] = replace(runs[1], status="failed", message="no memory")
-    rows = site._runs(collected(face_all_mcvc=runs, face_kmeans=kmeans_on_face([0.1, 0.11])))
+    rows = _runs(collected(face_all_mcvc=runs, face_kmeans=kmeans_on_face([0.1, 0.11])))
     assert [(row["experiment"], row["seed"], row["status"]) for row in rows] == [
         ("face_all_mcvc pairs_per_annotator=200", "0,2", "finished"),
         ("face_all_mcvc pairs_per_annotator=200", "1", "failed"),

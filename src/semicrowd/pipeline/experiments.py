@@ -18,6 +18,7 @@ import yaml
 from semicrowd.errors import UserError, nearest
 from semicrowd.files import write_text
 from semicrowd.run.commandline.arguments import folder_name
+from semicrowd.settings.sources import EncodedSettings
 
 PARAMS = Path("params.yaml")
 PROFILES = Path("conf/profile")
@@ -160,6 +161,14 @@ class Experiment:
         options = self.sweep or {}
         points = [dict(zip(options, values, strict=True)) for values in product(*options.values())]
         return [Job(seed, point) for point in points for seed in self.seeds]
+
+    @property
+    def encoded(self) -> list[str]:
+        """Data sets whose codes it clusters."""
+        if self.settings.get("data") != "encoded":
+            return []
+        swept = (self.sweep or {}).get("data.which", ())
+        return [*swept] or [self.settings.get("data.which", EncodedSettings.which)]
 
     @property
     def answers_name(self) -> str:

@@ -15,9 +15,8 @@ from semicrowd.pipeline.generality.figures import NEAR, NEAR_ALONE
 from semicrowd.pipeline.generality.plan import BASELINES, EXPLAINED, OURS, base_of, cells
 from semicrowd.pipeline.generality.record import FILES, recorded
 from semicrowd.pipeline.generality.record import FOLDER as RECORDED
-from semicrowd.pipeline.generality.regimes import REGIMES, UNINFORMED
 from semicrowd.pipeline.generality.summary import bars, cell_table
-from semicrowd.pipeline.generality.tables import DEVELOPMENT, LOCKED, Table
+from semicrowd.pipeline.generality.tables import DEVELOPMENT, LOCKED, REGIMES, UNINFORMED, Table
 from semicrowd.report.cells import PAIRED, format_number, format_value
 from semicrowd.report.collect import Collected
 from semicrowd.report.exhibits import Image, Study

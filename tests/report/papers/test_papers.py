@@ -6,8 +6,8 @@ import pytest
 
 from semicrowd import report
 from semicrowd.errors import UserError
-from semicrowd.report import papers, site
-from semicrowd.report.build import build, find_papers
+from semicrowd.report import papers
+from semicrowd.report.build import build, find_papers, progress
 from semicrowd.report.cells import PaperValue
 from semicrowd.report.exhibits import Exhibit, Result
 
@@ -67,9 +67,9 @@ def test_the_engine_names_no_paper() -> None:
 
 def test_the_report_claims_what_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # some tables are read from results/, where there may be some
-    before = site.progress(build(collected(), tmp_path))
+    before = progress(build(collected(), tmp_path))
     assert before == "0 of 24 tables and figures, of 0 of 4 papers, have numbers of our own"
-    after = site.progress(build(collected(mnist_scdc_crowd=[finished("mnist_scdc_crowd")]), tmp_path))
+    after = progress(build(collected(mnist_scdc_crowd=[finished("mnist_scdc_crowd")]), tmp_path))
     assert after == "1 of 24 tables and figures, of 1 of 4 papers, have numbers of our own"
     assert after in (tmp_path / "index.html").read_text()
     # What chose the settings is said where the numbers stand.

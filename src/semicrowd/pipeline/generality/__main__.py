@@ -20,9 +20,8 @@ from semicrowd.pipeline.generality.cell import fingerprint, finished, run_cell
 from semicrowd.pipeline.generality.figures import draw_differences
 from semicrowd.pipeline.generality.plan import BASELINES, OURS, Cell, base_of, cells, expanded
 from semicrowd.pipeline.generality.record import FILES, FOLDER, LOOKS, record
-from semicrowd.pipeline.generality.regimes import REGIMES
 from semicrowd.pipeline.generality.summary import ablation, summary
-from semicrowd.pipeline.generality.tables import DEVELOPMENT, LOCKED, TABLES, missing_file
+from semicrowd.pipeline.generality.tables import DEVELOPMENT, LOCKED, REGIMES, TABLES, missing_file
 from semicrowd.run.files.provenance import revision
 
 _CELLS = Path("results/generality")

@@ -9,8 +9,7 @@ import yaml
 
 from semicrowd.errors import UserError, nearest
 from semicrowd.estimators import ESTIMATORS
-from semicrowd.pipeline.generality.regimes import OWN, REGIMES
-from semicrowd.pipeline.generality.tables import DEVELOPMENT, LOCKED, TABLES, Table
+from semicrowd.pipeline.generality.tables import DEVELOPMENT, LOCKED, OWN, REGIMES, TABLES, Table
 from semicrowd.settings.rule import Facts, fit_settings
 
 
