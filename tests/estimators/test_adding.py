@@ -52,7 +52,7 @@ import numpy as np
 import semicrowd
 from semicrowd.pipeline.generality.cell import run_cell
 from semicrowd.pipeline.generality.plan import cells
-from semicrowd.pipeline.dependencies import run_modules
+from semicrowd.pipeline.inputs import run_modules
 from semicrowd.run.main import main as train
 run = Path("run")
 assert Path(semicrowd.__file__).is_relative_to(Path.cwd()), semicrowd.__file__

@@ -36,11 +36,16 @@ def rows(answers: PairAnnotations) -> list[tuple[int, ...]]:
     return sorted(zip(*(getattr(answers, name).tolist() for name in ("i", "j", "worker", "label")), strict=True))
 
 
-@pytest.mark.parametrize("answers", [pairs(0.85, 0), tasks(0)], ids=["pairs", "tasks"])
-def test_a_tenth_is_held_out_as_a_whole_always_the_same_and_nobody_is_left_without(answers: PairAnnotations) -> None:
+def parts_of(answers: PairAnnotations) -> tuple[PairAnnotations, PairAnnotations]:
+    """Training answers and those held out, which there must be."""
     parts = split(answers)
     assert parts is not None
-    told, asked = parts
+    return parts
+
+
+@pytest.mark.parametrize("answers", [pairs(0.85, 0), tasks(0)], ids=["pairs", "tasks"])
+def test_a_tenth_is_held_out_as_a_whole_always_the_same_and_nobody_is_left_without(answers: PairAnnotations) -> None:
+    told, asked = parts_of(answers)
     assert sorted(rows(told) + rows(asked)) == rows(answers)
     whole = len(set(units(answers)))
     if answers.task is None:
@@ -49,9 +54,7 @@ def test_a_tenth_is_held_out_as_a_whole_always_the_same_and_nobody_is_left_witho
     else:
         assert (told.num_tasks, asked.num_tasks) == (whole - round(SHARE * whole), round(SHARE * whole))
     assert set(told.worker.tolist()) == set(range(answers.num_annotators))
-    again = split(answers)
-    assert again is not None
-    assert rows(again[1]) == rows(asked)
+    assert rows(parts_of(answers)[1]) == rows(asked)
 
 
 def test_too_few_answers_are_not_split() -> None:
@@ -63,9 +66,7 @@ def test_too_few_answers_are_not_split() -> None:
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("make", [lambda seed: pairs(0.85, seed), tasks], ids=["pairs", "tasks"])
 def test_good_clusters_are_above_worse_ones_and_those_above_random_ones(make: object, seed: int) -> None:
-    answers = make(seed)  # type: ignore[operator]
-    parts = split(answers)
-    assert parts is not None
+    parts = parts_of(make(seed))  # type: ignore[operator]
     rng = np.random.default_rng(seed)
     worse = np.where(rng.random(200) < 0.35, rng.integers(4, size=200), LABELS)
     good, middling, random = (gain(kinds, *parts) for kinds in (LABELS, worse, rng.permutation(LABELS)))
@@ -78,9 +79,7 @@ def test_good_clusters_are_above_worse_ones_and_those_above_random_ones(make: ob
 
 @pytest.mark.parametrize("seed", range(4))
 def test_nothing_is_gained_where_answers_are_chance_even_by_clusters_made_from_them(seed: int) -> None:
-    parts = split(pairs(0.5, seed))
-    assert parts is not None
-    told, _ = parts
+    parts = told, _ = parts_of(pairs(0.5, seed))
     # Each item goes with those that it was called the same as: the answers told agree, new ones do not.
     fitted = np.random.default_rng(seed).integers(4, size=200)
     sign = 2.0 * told.label - 1

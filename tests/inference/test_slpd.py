@@ -11,7 +11,7 @@ from scipy import integrate, stats
 from torch import Tensor
 from torch.distributions import Dirichlet, Normal
 
-from semicrowd.expfam.dirichlet_fit import newton
+from semicrowd.expfam.dirichlet import newton
 from semicrowd.inference import slpd
 from semicrowd.inference.slpd import (
     Clusters,

@@ -72,17 +72,6 @@ def test_scores_are_those_of_torchmetrics(pair: tuple[np.ndarray, np.ndarray]) -
         assert scores[name] == pytest.approx(float(value), abs=1e-4), name
 
 
-def test_splitting_a_class_costs_accuracy_and_completeness_alone() -> None:
-    labels = np.repeat([0, 1], 50)
-    clusters = labels.copy()
-    clusters[:20] = 2
-    scores = clustering_scores(labels, clusters)
-    assert scores["acc"] == accuracy(labels, clusters) == 0.8
-    assert scores["purity"] == 1
-    assert scores["homogeneity"] == pytest.approx(1)
-    assert scores["completeness"] < 0.8
-
-
 @given(CLUSTERINGS)
 def test_purity_is_the_accuracy_of_naming_each_cluster_by_its_most_frequent_class(
     pair: tuple[np.ndarray, np.ndarray],
@@ -90,33 +79,6 @@ def test_purity_is_the_accuracy_of_naming_each_cluster_by_its_most_frequent_clas
     labels, clusters = pair
     named = [Counter(labels[clusters == cluster]).most_common(1)[0][0] for cluster in clusters]
     assert clustering_scores(labels, clusters)["purity"] == pytest.approx(np.mean(labels == named))
-
-
-def _information(x: np.ndarray, y: np.ndarray) -> float:
-    """Mutual information in nats by its definition; the entropy where x is y."""
-    total = 0.0
-    for a in np.unique(x):
-        for b in np.unique(y):
-            joint = np.mean((x == a) & (y == b))
-            if joint:
-                total += joint * np.log(joint / (np.mean(x == a) * np.mean(y == b)))
-    return float(total)
-
-
-def test_information_scores_follow_their_definitions() -> None:
-    rng = np.random.default_rng(2)
-    labels = rng.integers(4, size=150)
-    # More clusters than classes: the averages of ami and ami_max then differ.
-    clusters = np.where(rng.random(150) < 0.6, labels, rng.integers(12, size=150))
-    scores = clustering_scores(labels, clusters)
-    shared = _information(labels, clusters)
-    entropies = _information(labels, labels), _information(clusters, clusters)
-    assert scores["nmi"] == pytest.approx(shared / np.mean(entropies), abs=1e-12)
-    # By chance: the mean over random relabelings with the same cluster sizes.
-    chance = np.mean([_information(labels, rng.permutation(clusters)) for _ in range(400)])
-    assert scores["ami"] == pytest.approx((shared - chance) / (np.mean(entropies) - chance), abs=0.01)
-    assert scores["ami_max"] == pytest.approx((shared - chance) / (max(entropies) - chance), abs=0.01)
-    assert scores["ami"] - scores["ami_max"] > 0.05
 
 
 def test_adjusted_rand_index_and_f_measure_count_pairs() -> None:
@@ -134,13 +96,6 @@ def test_adjusted_rand_index_and_f_measure_count_pairs() -> None:
     assert scores["f1"] == pytest.approx(2 * precision * recall / (precision + recall), abs=1e-12)
     assert clustering_scores(labels, np.arange(60))["f1"] == 0
     assert clustering_scores(np.arange(60), np.arange(60))["f1"] == 0  # there is no pair to find
-
-
-def test_names_of_clusters_do_not_matter() -> None:
-    labels = np.random.default_rng(4).integers(5, size=100)
-    renamed = np.array([7, 3, 40, 0, 12])[labels]
-    perfect = dict.fromkeys(clustering_scores(labels, labels), 1)
-    assert clustering_scores(labels, renamed) == pytest.approx(perfect)
 
 
 def test_cluster_counts() -> None:

@@ -7,7 +7,7 @@ from torch.distributions import MultivariateNormal
 
 from semicrowd.inference.gibbs.isotropic import isotropic
 from semicrowd.models.deep_dpm import DeepMixture, energy, pushed
-from semicrowd.nets.flow import NICE
+from semicrowd.nets.mlp import NICE
 from semicrowd.random import stream, torch_stream
 
 RNG = np.random.default_rng(0)

@@ -8,18 +8,13 @@ from torch.func import functional_call
 from torch.nn.functional import conv2d, linear
 
 from semicrowd.nets.conv import ConvBody, ConvNet, ResidualBlock, RestartConv
-from semicrowd.nets.mlp import RestartLinear, set_precision
+from semicrowd.nets.mlp import RestartLinear
 
 from .conftest import generators
 
 
 def normal(*shape: int, seed: int = 5) -> Tensor:
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
-
-
-def small_net(*seeds: int, skip: bool = True) -> ConvNet:
-    drawn = generators(*seeds)
-    return ConvNet(ConvBody((9, 8), (3, 4), 1, drawn), (6,), (2, 5), drawn, skip)
 
 
 def body_of(net: ConvBody, r: int, images: Tensor) -> Tensor:
@@ -68,17 +63,6 @@ def test_untrained_layers_keep_the_scale_of_their_input() -> None:
     assert layer.weight.std((1, 2, 3, 4)).tolist() == pytest.approx([450**-0.5] * 2, rel=0.02)
 
 
-@pytest.mark.parametrize("skip", [False, True])
-def test_restarts_in_one_network_are_as_many_single_networks(skip: bool) -> None:
-    shared, own = normal(7, 72), normal(3, 7, 72, seed=6)
-    net = small_net(1, 2, 3, skip=skip)
-    for r, seed in enumerate((1, 2, 3)):
-        alone = small_net(seed, skip=skip)
-        for items, mine in ((shared, shared), (own, own[r])):
-            for together, single in zip(net(items), alone(mine), strict=True):
-                torch.testing.assert_close(together[r], single[0], atol=1e-5, rtol=1e-5)
-
-
 @pytest.mark.parametrize("image_shape", [(28, 28), (30, 32), (27, 33), (3, 9, 7), (1, 1)])
 def test_a_body_is_what_torch_computes_for_images_of_any_size(image_shape: tuple[int, ...]) -> None:
     body = ConvBody(image_shape, (3, 4), 2, generators(1, 2))
@@ -95,7 +79,8 @@ def test_a_body_is_what_torch_computes_for_images_of_any_size(image_shape: tuple
 
 
 def test_heads_see_the_body_through_one_layer_and_the_first_sees_the_pixels() -> None:
-    net = small_net(1, 2)
+    drawn = generators(1, 2)
+    net = ConvNet(ConvBody((9, 8), (3, 4), 1, drawn), (6,), (2, 5), drawn)
     shaken(net, 0.1)
     items = normal(7, 72)
     outputs, features = net(items), net.body(items)
@@ -126,32 +111,3 @@ def test_gradients_are_those_of_finite_differences() -> None:
 
     assert features(items, *values).dtype == torch.float64
     assert torch.autograd.gradcheck(features, (items, *values))
-
-
-def test_bfloat16_is_close_to_float32() -> None:
-    """A rounding error of at most 2⁻⁹ in each of a few layers, in the outputs and in the gradient."""
-    drawn = generators(1, 2)
-    net = ConvNet(ConvBody((28, 28), (16, 32), 1, drawn), (128,), (8, 8), drawn)
-    items = torch.rand(32, 784, generator=torch.Generator().manual_seed(3))
-    results = {}
-    for precision in ("float32", "bfloat16"):
-        set_precision(net, precision)
-        net.zero_grad()
-        outputs = torch.cat(net(items), -1)
-        assert outputs.dtype == torch.float32
-        outputs.square().sum().backward()
-        gradients = [parameter.grad for parameter in net.parameters() if parameter.grad is not None]
-        assert {gradient.dtype for gradient in gradients} == {torch.float32}
-        results[precision] = outputs.detach(), torch.cat([gradient.flatten() for gradient in gradients])
-    for exact, rounded in zip(results["float32"], results["bfloat16"], strict=True):
-        error = (rounded - exact).norm() / exact.norm()
-        assert 0 < error < 0.02
-
-
-def test_every_parameter_learns() -> None:
-    drawn = generators(1, 2)
-    net = ConvNet(ConvBody((28, 28), (4, 6), 2, drawn), (16,), (3, 3), drawn)
-    torch.cat(net(normal(16, 784)), -1).square().sum().backward()
-    for name, parameter in net.named_parameters():
-        assert parameter.grad is not None, name
-        assert (parameter.grad.flatten(1).norm(dim=1) > 0).all(), name

@@ -1,6 +1,9 @@
-"""Networks with a restart axis, against one restart at a time and against plain torch."""
+"""Networks with a restart axis, against one restart at a time and against plain torch; in bfloat16; by settings."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import pytest
 import torch
@@ -10,12 +13,14 @@ from torch.distributions import Bernoulli, Independent, Normal
 
 from semicrowd.errors import UserError
 from semicrowd.expfam import gaussian
+from semicrowd.nets.build import NetBuilder
 from semicrowd.nets.classifier import Classifier, ClusterEncoder
-from semicrowd.nets.conv import ConvNet
+from semicrowd.nets.conv import ConvBody, ConvNet
 from semicrowd.nets.decoder import BernoulliDecoder, GaussianDecoder, Recognition
-from semicrowd.nets.mlp import MLP, RestartLinear, set_precision
+from semicrowd.nets.mlp import MLP, NICE, RestartLinear, set_precision
 from semicrowd.nets.resnet import NineLayerBody, ResidualBody, ResidualDecoder
-from semicrowd.settings.model import NetSettings
+from semicrowd.random import torch_stream
+from semicrowd.settings.model import BayesSettings, NetSettings
 
 from .conftest import generators
 
@@ -31,6 +36,8 @@ D, d, K = 6, 3, 4
         (lambda g: Classifier(D, (5, 7), K, g), D),
         (lambda g: ClusterEncoder(D, (5, 7), d, K, g), D),
         (lambda g: Classifier(216, (), K, g, body=NineLayerBody((3, 9, 8), 2, g)), 3 * 9 * 8),
+        (lambda g: ConvNet(ConvBody((9, 8), (3, 4), 1, g), (6,), (2, 5), g), 72),
+        (lambda g: ConvNet(ConvBody((9, 8), (3, 4), 1, g), (6,), (2, 5), g, linear_skip=False), 72),
         (lambda g: ConvNet(ResidualBody((3, 9, 8), (2, 3), 2, g), (4,), (2, 3), g), 3 * 9 * 8),
         (lambda g: ResidualDecoder((3, 9, 8), (2, 3), 2, d, 2, g), d),
     ],
@@ -38,18 +45,19 @@ D, d, K = 6, 3, 4
 def test_restarts_in_one_network_are_as_many_single_networks(
     build: Callable[[Sequence[torch.Generator]], nn.Module], width: int
 ) -> None:
-    items = torch.randn(8, width, generator=torch.Generator().manual_seed(5))
-    together = build(generators(1, 2, 3))(items)
-    for r, seed in enumerate((1, 2, 3)):
-        alone = build(generators(seed))(items)
-        pairs = [(together, alone)] if isinstance(together, Tensor) else list(zip(together, alone, strict=True))
-        for one, other in pairs:
-            torch.testing.assert_close(one[r], other[0], atol=1e-5, rtol=1e-5)
+    net = build(generators(1, 2, 3))
+    drawn = torch.randn(4, 8, width, generator=torch.Generator().manual_seed(5))
+    for items in (drawn[0], drawn[1:]):  # shared by the restarts, and of each its own
+        together = net(items)
+        for r, seed in enumerate((1, 2, 3)):
+            alone = build(generators(seed))(items if items.dim() == 2 else items[r])
+            pairs = [(together, alone)] if isinstance(together, Tensor) else list(zip(together, alone, strict=True))
+            for one, other in pairs:
+                torch.testing.assert_close(one[r], other[0], atol=1e-5, rtol=1e-5)
 
 
 def test_an_mlp_is_what_torch_computes_layer_by_layer() -> None:
     net = shaken(MLP(D, (5, 7), (2, 3), generators(1, 2)))
-    assert isinstance(net, MLP)
     items = torch.randn(2, 8, D, generator=torch.Generator().manual_seed(5))
     outputs = net(items)
     for r in range(2):
@@ -74,18 +82,10 @@ def test_the_skip_starts_as_a_partial_isometry() -> None:
     torch.testing.assert_close(narrow[0] @ narrow[0].T, torch.eye(2), atol=1e-5, rtol=0)
 
 
-@pytest.mark.parametrize("initial", [0.03, 0.1, 1.0])
-def test_untrained_networks_have_about_the_initial_variance(initial: float) -> None:
-    items = torch.randn(200, D, generator=torch.Generator().manual_seed(5))
-    _, variance = Recognition(MLP(D, (40, 40), (d, d), generators(1), head_gain=0.1), initial)(items)
-    assert variance.median().item() == pytest.approx(initial, rel=0.25)
-
-
 def test_recognition_potentials_are_natural_parameters_of_its_gaussian() -> None:
     net = shaken(Recognition(MLP(D, (5, 7), (d, d), generators(1, 2))))
     items = torch.randn(8, D, generator=torch.Generator().manual_seed(5))
     mean, variance = net(items)
-    assert isinstance(net, Recognition)
     back_mean, back_covariance = gaussian.to_standard(net.potentials(items))
     torch.testing.assert_close(back_mean, mean, atol=1e-4, rtol=1e-4)
     torch.testing.assert_close(back_covariance, variance.diag_embed(), atol=1e-4, rtol=1e-4)
@@ -93,7 +93,6 @@ def test_recognition_potentials_are_natural_parameters_of_its_gaussian() -> None
 
 def test_the_cluster_encoder_is_an_mlp_of_the_item_and_its_one_hot_cluster() -> None:
     net = shaken(ClusterEncoder(D, (5, 7), d, K, generators(1, 2)))
-    assert isinstance(net, ClusterEncoder)
     features = torch.randn(8, D, generator=torch.Generator().manual_seed(5))
     items = torch.randint(8, (20,), generator=torch.Generator().manual_seed(6))
     clusters = torch.randint(K, (2, 20), generator=torch.Generator().manual_seed(7))
@@ -115,27 +114,9 @@ def test_the_cluster_encoder_is_an_mlp_of_the_item_and_its_one_hot_cluster() -> 
             torch.testing.assert_close(variance[r, t], softplus, atol=2e-4, rtol=1e-4)
 
 
-def test_the_cluster_encoder_in_bfloat16_is_near_that_in_float32_and_returns_float32() -> None:
-    features = torch.randn(4, D, generator=torch.Generator().manual_seed(5))
-    items = torch.arange(8000) % 4  # many pairs of one item and of one cluster: sums of their gradients go on growing
-    clusters = (torch.arange(8000) // 4).expand(2, -1) % K
-    results = []
-    for precision in ("float32", "bfloat16"):
-        net = shaken(ClusterEncoder(D, (50, 70), d, K, generators(1, 2)))
-        set_precision(net, precision)
-        mean, variance = net(features, items, clusters)
-        (mean.square().sum() + variance.sum()).backward()
-        results.append([mean, variance, *(parameter.grad for parameter in net.parameters())])
-    for exact, rounded in zip(*results, strict=True):
-        assert rounded.dtype == torch.float32
-        distance = (exact - rounded).norm() / exact.norm()
-        assert 0 < distance < 0.04
-
-
 def test_log_likelihoods_are_those_of_torch_distributions() -> None:
     x = torch.randn(2, 8, d, generator=torch.Generator().manual_seed(5))
     normal = shaken(GaussianDecoder(MLP(d, (5, 7), (D, D), generators(1, 2))))
-    assert isinstance(normal, GaussianDecoder)
     observed = torch.randn(8, D, generator=torch.Generator().manual_seed(6))
     mean, raw = normal.net(x)
     variance = nn.functional.softplus(raw + torch.tensor(0.1).expm1().log()) + 1e-4
@@ -144,7 +125,6 @@ def test_log_likelihoods_are_those_of_torch_distributions() -> None:
     torch.testing.assert_close(normal.mean(x), mean)
 
     bernoulli = shaken(BernoulliDecoder(MLP(d, (5, 7), (D,), generators(1, 2))))
-    assert isinstance(bernoulli, BernoulliDecoder)
     pixels = (observed > 0).float()
     expected = Independent(Bernoulli(logits=bernoulli.net(x)[0]), 1).log_prob(pixels)
     torch.testing.assert_close(bernoulli.log_likelihood(x, pixels), expected, atol=1e-4, rtol=1e-4)
@@ -154,3 +134,173 @@ def test_a_residual_network_has_a_block_at_each_resolution() -> None:
     with pytest.raises(UserError, match=r"nets\.blocks=0: expected 1 at least with nets=resnet"):
         NetSettings(kind="resnet", blocks=0)
     assert NetSettings(kind="conv", blocks=0).blocks == 0
+
+
+OfPrecision = Callable[[nn.Module], Tensor]
+
+
+def _outputs(net: nn.Module, width: int = 50) -> Tensor:
+    return torch.cat(net(torch.rand(64, width, generator=torch.Generator().manual_seed(5))), -1)
+
+
+def _of_pairs(net: nn.Module) -> Tensor:
+    """Many pairs of one item and of one cluster: sums of their gradients go on growing."""
+    clusters = (torch.arange(8000) // 4).expand(2, -1) % K
+    items = torch.randn(4, D, generator=torch.Generator().manual_seed(5))
+    return torch.cat(net(items, torch.arange(8000) % 4, clusters), -1)
+
+
+@pytest.mark.parametrize(
+    ("build", "evaluate", "most"),
+    [
+        (lambda: MLP(50, (40, 30), (4, 5), generators(1)), _outputs, 0.015),  # a few roundings of at most 2⁻⁹ each
+        (lambda: MLP(50, (40, 30), (4, 5), generators(1, 2), linear_skip=False), _outputs, 0.015),
+        (lambda: ConvNet(ConvBody((28, 28), (16, 32), 1, generators(1, 2)), (128,), (8, 8), generators(3, 4)),
+         partial(_outputs, width=784), 0.02),
+        (lambda: shaken(ClusterEncoder(D, (50, 70), d, K, generators(1, 2))), _of_pairs, 0.04),
+    ],
+)  # fmt: skip
+def test_bfloat16_is_near_float32_which_outputs_parameters_and_gradients_have(
+    build: Callable[[], nn.Module], evaluate: OfPrecision, most: float
+) -> None:
+    net, other, results = build(), build(), []
+    for precision in ("float32", "bfloat16"):
+        set_precision(net, precision)
+        net.zero_grad()
+        outputs = evaluate(net)
+        outputs.square().sum().backward()
+        gradients = [parameter.grad for parameter in net.parameters() if parameter.grad is not None]
+        assert {one.dtype for one in (outputs, *gradients, *net.parameters())} == {torch.float32}
+        results.append((outputs.detach(), torch.cat([gradient.flatten() for gradient in gradients])))
+    for exact, rounded in zip(*results, strict=True):
+        assert 0 < (rounded - exact).norm() / exact.norm() < most
+    torch.testing.assert_close(evaluate(other), results[0][0], atol=0, rtol=0)  # another network stays as it is
+    set_precision(net, "float32")
+    torch.testing.assert_close(evaluate(net), results[0][0], atol=0, rtol=0)
+
+
+def test_likelihoods_and_encoders_of_bfloat16_networks_are_float32() -> None:
+    decoder = BernoulliDecoder(MLP(3, (5,), (6,), generators(1, 2)))
+    encoder = ClusterEncoder(6, (5, 7), 3, 4, generators(1, 2))
+    for net in (decoder, encoder):
+        set_precision(net, "bfloat16")
+    pixels, x = (torch.rand(shape, generator=torch.Generator().manual_seed(5)) for shape in ((8, 6), (2, 8, 3)))
+    mean, variance = encoder(pixels)
+    assert {mean.dtype, variance.dtype, decoder.log_likelihood(x, pixels).dtype} == {torch.float32}
+
+
+@pytest.mark.parametrize("native", [True, False])
+def test_auto_takes_bfloat16_where_the_machine_has_instructions_for_it(
+    monkeypatch: pytest.MonkeyPatch, native: bool
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx2": True, "avx512_bf16": native})
+    net = nn.ModuleList([RestartLinear(3, 2, generators(1))])
+    set_precision(net, "auto")
+    assert net[0](torch.ones(4, 3)).dtype == (torch.bfloat16 if native else torch.float32)
+
+
+MODEL = BayesSettings(latent_dim=3, hidden=(5, 7), linear_skip=True, initial_variance=0.2)
+PERCEPTRON, CONVOLUTIONS = NetSettings(), NetSettings(kind="conv")
+
+
+def test_an_mlp_has_the_widths_of_the_model() -> None:
+    built = NetBuilder(MODEL, PERCEPTRON, 12, None, generators(1, 2)).recognition()
+    alone = Recognition(MLP(12, (5, 7), (3, 3), generators(1, 2), head_gain=0.1), 0.2)
+    items = torch.randn(8, 12, generator=torch.Generator().manual_seed(5))
+    for one, other in zip(built(items), alone(items), strict=True):
+        torch.testing.assert_close(one, other, atol=0, rtol=0)
+
+
+@pytest.mark.parametrize("image_shape", [(28, 28), (9, 13), (3, 8, 8)])
+def test_a_convolutional_network_takes_images(image_shape: tuple[int, ...]) -> None:
+    num_features = int(torch.tensor(image_shape).prod())
+    built = NetBuilder(MODEL, CONVOLUTIONS, num_features, image_shape, generators(1, 2)).recognition()
+    assert isinstance(built.net, ConvNet)
+    items = torch.rand(6, num_features, generator=torch.Generator().manual_seed(5))
+    mean, variance = built(items)
+    assert mean.shape == variance.shape == (2, 6, 3)
+    assert built.potentials(items).shape == (2, 6, 3 + 9)
+    assert variance.median().item() == pytest.approx(0.2, rel=0.25)
+
+
+def test_the_skip_is_the_models_choice() -> None:
+    for there in (True, False):
+        settings = replace(MODEL, linear_skip=there)
+        net = NetBuilder(settings, CONVOLUTIONS, 784, (28, 28), generators(1)).recognition().net
+        assert isinstance(net, ConvNet)
+        assert (net.skip is not None) == there
+
+
+def test_the_sizes_of_convolutions_are_their_settings() -> None:
+    nets = NetSettings(kind="conv", channels=(3, 4, 5), blocks=2, width=11)
+    net = NetBuilder(MODEL, nets, 784, (28, 28), generators(1)).recognition().net
+    assert isinstance(net, ConvNet)
+    assert isinstance(net.body, ConvBody)
+    assert [next(layer.parameters()).shape[1] for layer in net.body.down] == [3, 4, 5]
+    assert len(net.body.blocks) == 2
+    assert 11 in {size for parameter in net.parameters() for size in parameter.shape}
+
+
+@pytest.mark.parametrize("image_shape", [None, (30, 28)])
+def test_convolutions_of_what_is_no_image_are_refused(image_shape: tuple[int, ...] | None) -> None:
+    with pytest.raises(UserError, match=r"nets=conv: expected images, got 784 features"):
+        NetBuilder(MODEL, CONVOLUTIONS, 784, image_shape, generators(1))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"channels": []}, r"nets\.channels=\[\]: expected a list"),
+        ({"channels": [8, 0]}, r"nets\.channels=\[8, 0\]: expected a list"),
+        ({"blocks": -1}, r"nets\.blocks=-1: expected a whole number from 0"),
+        ({"width": 0}, r"nets\.width=0: expected a whole number from 1"),
+        ({"kind": "transformer"}, r"nets\.kind=transformer: expected mlp or conv or resnet"),
+        ({"precision": "float16"}, r"nets\.precision=float16: expected float32 or bfloat16 or auto"),
+    ],
+)
+def test_what_cannot_be_built_is_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        replace(CONVOLUTIONS, **changes)
+
+
+def trained(dim: int, layers: int = 6, restarts: int = 1) -> NICE:
+    """With networks that are no longer 0."""
+    flow = NICE(dim, layers, 512, [torch_stream(0, "test", r) for r in range(restarts)])
+    for net in flow.nets:
+        torch.nn.init.normal_(net.heads[0].weight, std=0.02, generator=torch_stream(1, "test"))  # type: ignore[index, union-attr]
+    return flow
+
+
+@pytest.mark.parametrize(("dim", "layers"), [(2, 6), (3, 5), (10, 6)])
+@torch.no_grad()
+def test_the_inverse_undoes_the_flow(dim: int, layers: int) -> None:
+    flow, y = trained(dim, layers, restarts=2), torch.randn(500, dim, generator=torch_stream(2, "test"))
+    z = flow(y)
+    assert z.shape == (2, 500, dim)
+    assert (z - y).abs().max() > 0.3
+    assert (flow.inverse(z) - y).abs().max() <= 1e-5
+    assert (flow(flow.inverse(y)) - y).abs().max() <= 1e-5
+
+
+@pytest.mark.parametrize("dim", [2, 5])
+def test_a_layer_is_triangular_with_ones(dim: int) -> None:
+    """So that ln |det| of any number of them is 0, without rounding."""
+    layer, y = trained(dim, layers=1), torch.randn(1, dim, generator=torch_stream(2, "test"))
+    jacobian = torch.autograd.functional.jacobian(lambda x: layer(x)[0, 0], y)[:, 0]
+    assert torch.equal(jacobian.diagonal(), torch.ones(dim))
+    assert torch.equal(jacobian.triu(1), torch.zeros(dim, dim))
+    assert jacobian.tril(-1).abs().max() > 1e-3
+
+
+def test_the_whole_flow_keeps_volumes() -> None:
+    flow, y = trained(4).double(), torch.randn(1, 4, generator=torch_stream(2, "test"), dtype=torch.float64)
+    jacobian = torch.autograd.functional.jacobian(lambda x: flow(x)[0, 0], y)[:, 0]
+    assert torch.linalg.slogdet(jacobian)[1].abs() < 1e-12
+
+
+def test_it_begins_as_the_identity_and_its_restarts_are_their_own() -> None:
+    flow, y = NICE(3, 6, 16, [torch_stream(0, "test", r) for r in (0, 1)]), torch.randn(20, 3)
+    assert torch.equal(flow(y), y.expand(2, 20, 3))
+    weights = flow.nets[0].hidden[0].weight  # type: ignore[index, union-attr]
+    assert not torch.equal(weights[0], weights[1])

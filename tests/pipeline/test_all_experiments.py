@@ -10,12 +10,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from semicrowd.pipeline import tasks
-from semicrowd.pipeline.all_experiments import Schedule, Worker
-from semicrowd.pipeline.experiments import load_plan
-from semicrowd.pipeline.profile import profile_path
+from semicrowd.pipeline import all_experiments
+from semicrowd.pipeline.all_experiments import Schedule, Task, Worker, expected_seconds, keep_seconds, tasks_of, urgency
+from semicrowd.pipeline.experiments import load_plan, profile_path
 from semicrowd.pipeline.reproduce import reproduce
-from semicrowd.pipeline.tasks import Task, expected_seconds, keep_seconds, tasks_of, urgency
 
 ROOT = Path(__file__).parents[2]
 
@@ -57,7 +55,7 @@ def test_the_longest_way_to_the_end_goes_first_and_what_it_waits_for_before_it(
 ) -> None:
     assert urgency(TASKS, SECONDS) == {**SECONDS, "code": 7.0}
     keep_seconds(SECONDS)
-    assert expected_seconds([*TASKS, Task("new", ())]) == {**SECONDS, "new": tasks._UNKNOWN}
+    assert expected_seconds([*TASKS, Task("new", ())]) == {**SECONDS, "new": all_experiments._UNKNOWN}
     ran, said = Scripted(monkeypatch, SECONDS, {}), StringIO()
     assert Schedule(TASKS, 2, Console(file=said)).run()
     assert ran.begun == ["code", "long", "codes_of", "other", "short"]
@@ -78,14 +76,14 @@ def test_what_fails_stops_what_reads_it_and_nothing_else(folder: Path, monkeypat
     assert schedule.failed == ["code", "codes_of"]
     assert "code: failed (code 2): no room, 3 s of a core" in said.getvalue()
     assert "codes_of: not run, since code failed" in said.getvalue()
-    assert "code" not in json.loads(tasks.HERE.read_text())
+    assert "code" not in json.loads(all_experiments.HERE.read_text())
     assert "error: not run, since code failed" in Path(str(TASKS[1].command["log"])).read_text()
 
 
 def test_a_task_that_found_nothing_to_do_keeps_its_seconds(folder: Path) -> None:
     keep_seconds({"long": 30.0, "short": 0.2})
     keep_seconds({"long": 0.1, "short": 0.3})
-    assert json.loads(tasks.HERE.read_text()) == {"long": 30.0, "short": 0.2}
+    assert json.loads(all_experiments.HERE.read_text()) == {"long": 30.0, "short": 0.2}
 
 
 def test_ctrl_c_of_a_task_ends_all(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,7 +141,7 @@ def test_a_process_that_dies_between_two_tasks_is_replaced(folder: Path) -> None
 
 @pytest.mark.parametrize("profile", ["laptop", "paper"])
 def test_every_experiment_is_a_task_behind_what_it_reads(profile: str) -> None:
-    plan = load_plan(profile_path(profile, ROOT / "conf" / "profile"))
+    plan = load_plan(profile_path(profile))
     found = tasks_of(plan)
     names = [task.name for task in found]
     assert len(set(names)) == len(names)
@@ -157,7 +155,7 @@ def test_every_experiment_is_a_task_behind_what_it_reads(profile: str) -> None:
     assert "experiment mnist_bayes_crowd --seed 0" in names
     experiments = [" ".join(task.arguments).partition(" --seed")[0] for task in found if task.module == "experiment"]
     assert {name for one in experiments for name in one.split()} == set(plan.experiments)
-    known = json.loads((ROOT / tasks.KNOWN).read_text()) if profile == "laptop" else None
+    known = json.loads((ROOT / all_experiments.KNOWN).read_text()) if profile == "laptop" else None
     assert known is None or set(known) == set(names)
 
 

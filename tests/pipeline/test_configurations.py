@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from semicrowd.pipeline.configurations import answer_settings, run_settings, write_configurations
@@ -39,29 +40,36 @@ def test_answers_depend_on_their_options_and_on_no_setting_of_the_model() -> Non
     assert answer_settings(mnist("model=bayes")) == {}
 
 
-def test_shared_answers_have_one_file_and_a_sweep_names_its_runs(tmp_path: Path) -> None:
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Folder of the configurations of an empty project."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "configurations"
+
+
+def test_shared_answers_have_one_file_and_a_sweep_names_its_runs(folder: Path) -> None:
     shared = Answers("quota", shared="set")
     sweeps = [
         Experiment(f"set_{model}", {"data": "pinwheel", "model": model}, (0, 1), shared, sweep={"num_annotated": of})
         for model, of in (("mcvc", [7]), ("itml", [7, 9]))
     ]
-    write_configurations(sweeps, tmp_path)
-    written = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.glob("set*/*.yaml"))
+    write_configurations(sweeps)
+    written = sorted(path.relative_to(folder).as_posix() for path in folder.glob("set*/*.yaml"))
     assert written == ["set/answers.yaml", "set_itml/run.yaml", "set_mcvc/run.yaml"]
-    assert "semicrowd/data/faces.py" in yaml.safe_load((tmp_path / "face_features" / "code.yaml").read_text())
+    assert "semicrowd/data/faces.py" in yaml.safe_load((folder / "face_features" / "code.yaml").read_text())
     of_seven = [f"num_annotated-7_seed-{seed}" for seed in (0, 1)]
-    assert yaml.safe_load((tmp_path / "set_mcvc" / "run.yaml").read_text())["runs"] == of_seven
-    answers = yaml.safe_load((tmp_path / "set" / "answers.yaml").read_text())
+    assert yaml.safe_load((folder / "set_mcvc" / "run.yaml").read_text())["runs"] == of_seven
+    answers = yaml.safe_load((folder / "set" / "answers.yaml").read_text())
     assert answers["runs"] == [*of_seven, *(f"num_annotated-9_seed-{seed}" for seed in (0, 1))]
     assert answers["answers"][0]["name"] == "quota"
 
 
-def test_each_has_its_files_and_a_broken_one_leaves_the_others_alone(tmp_path: Path) -> None:
+def test_each_has_its_files_and_a_broken_one_leaves_the_others_alone(folder: Path) -> None:
     broken = Experiment("broken", {"data": "mnist", "model": "bias"}, (0,), Answers("crowd", {"number": 3}))
-    write_configurations([mnist("model=scdc"), broken], tmp_path)
+    write_configurations([mnist("model=scdc"), broken])
 
     def read(name: str) -> Any:
-        return yaml.safe_load((tmp_path / name).read_text())
+        return yaml.safe_load((folder / name).read_text())
 
     assert read("some/run.yaml") == run_settings(mnist("model=scdc"))
     assert read("some/answers.yaml") == {}

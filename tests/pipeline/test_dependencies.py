@@ -9,7 +9,7 @@ import pytest
 
 from semicrowd.data.load import LOADERS, module_of
 from semicrowd.estimators import ESTIMATORS
-from semicrowd.pipeline.dependencies import LEFT_OUT, SOURCE, TABLES, files_behind, fingerprints, run_modules
+from semicrowd.pipeline.inputs import LEFT_OUT, SOURCE, TABLES, files_behind, fingerprints, run_modules
 
 #: Runs src/train.py's work without its command line, and prints what has been imported.
 RUN = """

@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 import yaml
 
-from semicrowd.pipeline.experiments import load_plan
+from semicrowd.pipeline.experiments import load_plan, profile_path
 from semicrowd.pipeline.fetch import folder_of
-from semicrowd.pipeline.profile import profile_path
 
 ROOT = Path(__file__).parents[2]
 PROFILES = sorted(path.stem for path in (ROOT / "conf" / "profile").glob("*.yaml"))
@@ -53,7 +52,7 @@ def test_experiments_depend_on_all_that_they_read(profile: str) -> None:
     assert {"annotations", "configurations", "data/status.json"} <= set(stage["deps"])
     fetched = set(outs_of(stages()["fetch"]))
     of_stages = {out for one in stages().values() for out in outs_of(one)}
-    for experiment in load_plan(profile_path(profile, ROOT / "conf" / "profile")).experiments.values():
+    for experiment in load_plan(profile_path(profile)).experiments.values():
         for needed in experiment.needs:
             folder = f"data/{folder_of(needed).parts[0]}"
             assert folder in fetched or folder in {*stage["deps"]} & of_stages

@@ -10,8 +10,7 @@ import pytest
 
 from semicrowd.errors import UserError
 from semicrowd.pipeline.configurations import settings_of
-from semicrowd.pipeline.experiments import Answers, Job, Plan, format_ranges, load_plan
-from semicrowd.pipeline.profile import select_profile
+from semicrowd.pipeline.experiments import Answers, Job, Plan, format_ranges, load_plan, select_profile
 from semicrowd.report.papers import deep_dpm, discriminative_bnp
 from semicrowd.report.papers.scdc import cifar, face, mnist, pinwheel
 from semicrowd.report.papers.slpd import tables
@@ -92,24 +91,30 @@ def test_every_profile_is_selected_and_read(profile: str, tmp_path: Path) -> Non
     assert names == shown | of_face | others | bnp | of_crowds | set(EMBEDDED_ROWS.values())
     codes = {f"deep_{data}{method}" for data in ("mnist", "trained", "standins", "har", "stl10", "reuters10k")
              for method in ("", "_dpm", "_gmeans")} - {"deep_trained_gmeans"}  # fmt: skip
-    drawn = {pattern.format(kind) for pattern, kind in product(deep_dpm.figure1.EXPERIMENTS, deep_dpm.figure1.SETS)}
+    drawn = {pattern.format(kind) for pattern, kind in product(deep_dpm.figures.EXPERIMENTS, deep_dpm.figures.SETS)}
     linked = {experiment for experiment, _ in deep_dpm.tables.CROWD_ROWS.values()} - names - left_out
     assert set(plan.experiments) - names == codes | drawn | linked
     assert set(plan.spaces) <= set(plan.experiments)
 
 
-def test_a_profile_is_selected_and_what_params_say_besides_stays(tmp_path: Path) -> None:
+def test_a_profile_is_selected_and_what_params_say_besides_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "conf").symlink_to(PROFILES.parent)
     params = tmp_path / "params.yaml"
     text = (PROFILES.parents[1] / "params.yaml").read_text()
     params.write_text(f"{text}groups: {{pinwheel_none: {{seeds: [0, 9]}}}}\n")
-    select_profile("paper", params, PROFILES)
+    select_profile("paper")
     plan = load_plan(params)
     assert (plan.profile, plan.experiments["pinwheel_none"].seeds) == ("paper", (0, 9))
-    select_profile("laptop", params, PROFILES)
+    select_profile("laptop")
     assert (load_plan(params).profile, load_plan(params).experiments["pinwheel_none"].seeds) == ("laptop", (0, 9))
+    with pytest.raises(UserError, match="'laptob': expected one of laptop"):
+        select_profile("laptob")
     params.write_text("profile: own\n")
     with pytest.raises(UserError, match=r"params.yaml: has no line base: …"):
-        select_profile("laptop", params, PROFILES)
+        select_profile("laptop")
 
 
 def test_a_profile_says_what_differs_from_its_base(tmp_path: Path) -> None:
@@ -195,11 +200,6 @@ def test_command_by_hand(tiny: Path) -> None:
         "python src/train.py -m data=mnist 'snapshots=[0,1]' seed=0,2",
         "python src/train.py data=pinwheel annotations=none seed=3",
     ]
-
-
-def test_unknown_profile_names_the_known_ones(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="'laptob': expected one of laptop"):
-        select_profile("laptob", tmp_path / "params.yaml", PROFILES)
 
 
 @pytest.mark.parametrize(

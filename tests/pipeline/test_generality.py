@@ -17,6 +17,7 @@ from sklearn.datasets import load_iris
 from sklearn.metrics import normalized_mutual_info_score
 from sklearn.preprocessing import StandardScaler
 
+from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.errors import UserError
 from semicrowd.estimators import ESTIMATORS
 from semicrowd.estimators.base import CrowdClusterer
@@ -25,15 +26,12 @@ from semicrowd.methods.crowd_only import CrowdLogistic
 from semicrowd.methods.generative import BayesSCDC
 from semicrowd.pipeline.generality import cell as cell_module
 from semicrowd.pipeline.generality.__main__ import _options, main
-from semicrowd.pipeline.generality.ablation import ablation
-from semicrowd.pipeline.generality.baselines import BASELINES, VARIANTS, expanded
 from semicrowd.pipeline.generality.cell import fingerprint, finished, inputs, run_cell
 from semicrowd.pipeline.generality.figures import figures
-from semicrowd.pipeline.generality.plan import OURS, Cell, cells
+from semicrowd.pipeline.generality.plan import BASELINES, OURS, VARIANTS, Cell, cells, expanded
 from semicrowd.pipeline.generality.record import LOOKS
-from semicrowd.pipeline.generality.regimes import REGIMES
-from semicrowd.pipeline.generality.summary import cell_table, summary
-from semicrowd.pipeline.generality.tables import DEVELOPMENT, LOCKED
+from semicrowd.pipeline.generality.summary import ablation, cell_table, summary
+from semicrowd.pipeline.generality.tables import DEVELOPMENT, LOCKED, REGIMES
 
 MADE = {"commit": "0123456789abcdef", "dirty": False, "date": "2026-11-22T00:00:00+00:00"}
 
@@ -63,22 +61,27 @@ def test_locked_data_need_the_flag_and_the_look_is_noted(tmp_path: Path, capsys:
     assert not (tmp_path / "reports").exists()
 
 
+def asked(data: str, regime: str, seed: int, method: str = "kmeans") -> tuple[np.ndarray, PairAnnotations]:
+    """Labels and answers of a cell."""
+    items, answers = inputs(Cell(data, regime, method, seed), Path("unused"))
+    assert items.labels is not None
+    assert answers is not None
+    return items.labels, answers
+
+
 @pytest.mark.parametrize("regime", [name for name in REGIMES if name not in ("none", "hard", "crowd")])
 def test_every_regime_has_answers_even_about_few_items(regime: str) -> None:
-    data, answers = inputs(Cell("iris", regime, "kmeans", 0), Path("unused"))
-    assert answers is not None
-    assert answers.num_items == data.num_items
+    labels, answers = asked("iris", regime, 0)
+    assert answers.num_items == len(labels)
     assert 19 <= len(answers.annotated) <= 150
     assert answers.simulated
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_answers_by_chance_say_nothing(seed: int) -> None:
-    data, answers = inputs(Cell("digits", "chance", "kmeans", seed), Path("unused"))
-    assert answers is not None
-    assert data.labels is not None
-    sensitivity, specificity = answers.empirical_quality(data.labels)
-    same = data.labels[answers.i] == data.labels[answers.j]
+    labels, answers = asked("digits", "chance", seed)
+    sensitivity, specificity = answers.empirical_quality(labels)
+    same = labels[answers.i] == labels[answers.j]
     # Sensitivity is 1 − specificity; some 360 pairs are the same: four standard errors.
     assert answers.label[same].mean() == pytest.approx(answers.label[~same].mean(), abs=4 * 0.5 / np.sqrt(same.sum()))
     assert len(sensitivity) == len(specificity) == 10
@@ -87,17 +90,14 @@ def test_answers_by_chance_say_nothing(seed: int) -> None:
 @pytest.mark.parametrize(("regime", "share"), [("misplaced5", 0.05), ("misplaced", 0.2), ("misplaced100", 1.0)])
 @pytest.mark.parametrize("name", ["iris", "digits"])
 def test_answers_are_about_the_share_of_items_that_the_regime_says(name: str, regime: str, share: float) -> None:
-    data, answers = inputs(Cell(name, regime, "kmeans", 3), Path("unused"))
-    assert answers is not None
+    labels, answers = asked(name, regime, 3)
     assert answers.task is not None
-    assert len(answers.annotated) == max(20, round(share * data.num_items))
+    assert len(answers.annotated) == max(20, round(share * len(labels)))
     items = (1 + np.sqrt(1 + 8 * np.bincount(answers.task))) / 2  # n (n − 1) / 2 answers of n items
     assert items.min() >= 12
     assert items.max() <= 20
     assert items.sum() == pytest.approx(3 * len(answers.annotated), rel=0.1, abs=20)
-    again = inputs(Cell(name, regime, "mcvc", 3), Path("unused"))[1]
-    assert again is not None
-    assert np.array_equal(answers.label, again.label)
+    assert np.array_equal(answers.label, asked(name, regime, 3, "mcvc")[1].label)
 
 
 def test_a_cell_has_the_scores_of_its_fit(tmp_path: Path) -> None:
@@ -367,20 +367,16 @@ def test_killed_it_goes_on_with_what_is_left(tmp_path: Path) -> None:
 
 def test_hard_groupings_are_as_hard_as_real_ones() -> None:
     """On the drawn answers, by their pairs: what the issue says of groupings by people."""
-    cell = Cell("families", "hard", "kmeans", 0)
-    data, answers = inputs(cell, Path("unused"))
-    assert answers is not None
+    labels, answers = asked("families", "hard", 0)
     assert answers.task is not None
-    assert data.labels is not None
-    assert (data.num_items, data.num_features) == (4500, 166)
-    assert 13 <= len(np.unique(data.labels)) <= 15
+    assert inputs(Cell("families", "hard", "kmeans", 0), Path("unused"))[0].features.shape == (4500, 166)
+    assert 13 <= len(np.unique(labels)) <= 15
     assert len(answers.annotated) == 800
     assert len(np.unique(answers.task)) == 350
     sensitivities, specificities, confused = [], [], []
     for seed in range(5):
-        drawn = inputs(Cell("families", "hard", "kmeans", seed), Path("unused"))[1]
-        assert drawn is not None
-        one, other = data.labels[drawn.i], data.labels[drawn.j]
+        drawn = asked("families", "hard", seed)[1]
+        one, other = labels[drawn.i], labels[drawn.j]
         sensitivities.append(drawn.label[one == other].mean())
         specificities.append(1 - drawn.label[one != other].mean())
         # Of each pair of kinds the share of answers that take them for one.

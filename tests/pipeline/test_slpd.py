@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from semicrowd.data import load_dataset
+from semicrowd.data import Dataset, load_dataset
 from semicrowd.data.answers import load_annotations
 from semicrowd.estimators.base import CrowdClusterer
 from semicrowd.methods import slpd
@@ -17,6 +17,14 @@ from semicrowd.pipeline.slpd import tables
 from semicrowd.pipeline.slpd.plan import SETS, TableSet, splits
 
 ROOT = Path("unused")
+
+
+def fold_of(**options: Any) -> tuple[Dataset, np.ndarray, np.ndarray]:
+    """The data, test items and their labels."""
+    data = load_dataset("benchmark", ROOT, **options)
+    assert data.test_features is not None
+    assert data.test_labels is not None
+    return data, data.test_features, data.test_labels
 
 
 @pytest.fixture(autouse=True)
@@ -30,16 +38,14 @@ def test_a_cell_is_what_runs_of_its_command_find(share: float, monkeypatch: pyte
     monkeypatch.setattr(slpd, "_VALUES", 30_000)  # two batches
     rows = {(row[0], row[3]): row[4] for row in tables.rows_of("wine", share, range(3, 4), ROOT)}
     for fold in range(3):
-        data = load_dataset("benchmark", ROOT, which="wine", fold=fold, data_seed=3)
+        data, test, labels = fold_of(which="wine", fold=fold, data_seed=3)
         answers = load_annotations("labels", data, 3, ROOT, fraction=share) if share else None
-        assert data.test_features is not None
-        assert data.test_labels is not None
         models: dict[str, CrowdClusterer] = {
             "ckm": CKM(3, random_state=3), "slpd": SLPD(3, n_iter=40, random_state=3),
         }  # fmt: skip
         for name, model in models.items():
-            found = model.fit(data.features, answers).predict(data.test_features)
-            assert rows[name, fold] == pytest.approx(balanced_rand_index(data.test_labels, found), abs=1e-9), name
+            found = model.fit(data.features, answers).predict(test)
+            assert rows[name, fold] == pytest.approx(balanced_rand_index(labels, found), abs=1e-9), name
     assert "data.fold=0,1,2 'data.data_seed=${seed}' seed=0-9" in SETS["wine"].command("slpd", share, 10)
 
 
@@ -47,12 +53,10 @@ def test_a_chosen_number_of_clusters_is_that_of_a_fit_with_as_many() -> None:
     rows = [row for row in tables.rows_of("iris", 0.25, range(2), ROOT) if row[0] == tables.CHOSEN]
     assert [(row[2], row[3]) for row in rows] == [(trial, fold) for trial in range(2) for fold in range(3)]
     for _, _, trial, fold, bri, clusters in rows:
-        data = load_dataset("benchmark", ROOT, which="iris", fold=fold, data_seed=trial)
+        data, test, labels = fold_of(which="iris", fold=fold, data_seed=trial)
         answers = load_annotations("labels", data, trial, ROOT, fraction=0.25)
         model = SLPD(clusters, n_restarts=tables.RESTARTS, n_iter=40, random_state=trial).fit(data.features, answers)
-        assert data.test_features is not None
-        assert data.test_labels is not None
-        assert bri == pytest.approx(balanced_rand_index(data.test_labels, model.predict(data.test_features)), abs=1e-9)
+        assert bri == pytest.approx(balanced_rand_index(labels, model.predict(test)), abs=1e-9)
     assert {name for name, of in SETS.items() if of.choose} == {"iris", "wine"}
 
 
@@ -71,15 +75,6 @@ def test_all_folds_of_a_trial_share_out_its_items_and_labels() -> None:
     for one in found:
         sizes = [int((one.table.blocks == block).sum()) for block in set(one.table.blocks.tolist())]
         assert sum(size for size in sizes if size > 1) == 25
-
-
-def test_bounds_do_not_depend_on_what_is_fitted_beside() -> None:
-    found = [one.table for one in splits("iris", 0.25, range(2), ROOT)]
-    model = SLPD(3, n_restarts=2, least_variance=1e-3, n_iter=40)
-    together = list(model.fit_each(found))
-    for table, of in zip(found, together, strict=True):
-        (alone,) = model.fit_each([table])
-        assert alone.bounds_.tolist() == pytest.approx(of.bounds_.tolist(), rel=1e-6)
 
 
 def test_a_stage_keeps_what_the_same_code_has_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,14 +119,12 @@ def test_tested_classes_are_clustered_alone_too_where_they_are_clustered_togethe
     monkeypatch.setitem(SETS, "toy", TableSet(options, 6, together=True, restarts=2))
     rows = {tuple(row[:4]): row[4:] for row in tables.rows_of("toy", 0.0, range(1), ROOT)}
     for fold in range(3):
-        data = load_dataset("benchmark", ROOT, **options, fold=fold, data_seed=0)
-        assert data.test_features is not None
-        assert data.test_labels is not None
+        _, test, labels = fold_of(**options, fold=fold, data_seed=0)
         models: dict[str, CrowdClusterer] = {
             "ckm": CKM(2, random_state=0), "slpd": SLPD(2, n_restarts=2, n_iter=40, random_state=0),
         }  # fmt: skip
         for name, model in models.items():
-            index = balanced_rand_index(data.test_labels, model.fit(data.test_features).predict(data.test_features))
+            index = balanced_rand_index(labels, model.fit(test).predict(test))
             assert rows[f"{name}, {tables.ALONE}", 0.0, 0, fold] == [pytest.approx(index, abs=1e-9), 2], name
             assert rows[name, 0.0, 0, fold][1] == 6
     assert not [row for row in tables.rows_of("toy", 0.25, range(1), ROOT) if tables.ALONE in row[0]]

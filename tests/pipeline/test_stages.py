@@ -77,14 +77,6 @@ def test_answers_of_a_stage_are_those_that_the_run_would_draw(project: Path) -> 
     assert not np.array_equal(other.i, direct.i)
 
 
-def test_options_of_answers_reach_them(project: Path) -> None:
-    options = {"num_annotators": 3, "specificity": [0.7, 1, 0.8]}
-    wanted = Experiment("some", SETTINGS, (0,), Answers("two_coin", options))
-    answers.make_answers(wanted, Job(0))
-    read = read_csv_answers(wanted.annotation_dir(Job(0)) / "answers.csv", 500)
-    np.testing.assert_array_equal(read.true_specificity, [0.7, 1, 0.8])
-
-
 def test_an_experiment_without_answers_says_so(project: Path) -> None:
     without = Experiment("some", SETTINGS | {"annotations": "none"}, (0,))
     assert answers.make_answers(without, Job(0)) == {"kind": "none"}

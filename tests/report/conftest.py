@@ -5,10 +5,13 @@ from typing import Any
 
 import pytest
 
+from semicrowd.pipeline.configurations import settings_of
+from semicrowd.pipeline.experiments import Plan
 from semicrowd.report import studies
 from semicrowd.report.build import find_papers
+from semicrowd.report.cells import Cell, Summary
+from semicrowd.report.collect import Collected, Run
 from semicrowd.report.exhibits import Exhibit, Result
-from semicrowd.report.runs import Collected, Run
 
 METRICS = {
     "test/acc": 0.93,
@@ -40,6 +43,12 @@ def exhibit(key: str, paper: str = "scdc") -> Exhibit:
 def build(key: str, runs: Collected, folder: Path) -> Result:
     """The result of a table or figure of the SCDC paper."""
     return exhibit(key).build(runs, folder)
+
+
+def summary_of(cell: Cell) -> Summary:
+    """Our number, which must be there."""
+    assert cell.ours is not None
+    return cell.ours
 
 
 def paper_config(key: str, model: str = "bayes") -> dict[str, Any]:
@@ -92,6 +101,12 @@ def kmeans_on_face(nmi: list[float]) -> list[Run]:
         Run(seed, f"results/face_kmeans/seed-{seed}", "finished", metrics={"final/nmi": value}, config=config)
         for seed, value in enumerate(nmi)
     ]
+
+
+def config_of_experiment(plan: Plan, name: str) -> dict[str, Any]:
+    """What a run of the experiment has in config.yaml, where no rule sets what is not given."""
+    settings = settings_of(plan.experiment(name).overrides)
+    return {group: settings["defaults"][group] | settings[group] for group in ("data", "model")}
 
 
 def collected(**runs: list[Run]) -> Collected:

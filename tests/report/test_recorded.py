@@ -12,12 +12,13 @@ from semicrowd.errors import UserError
 from semicrowd.pipeline.slpd import plan, tables
 from semicrowd.report import record, verify
 from semicrowd.report.cells import PaperValue, format_value
-from semicrowd.report.collect import load, save
+from semicrowd.report.collect import Collected, RecordedRun, Run, load, read_recorded, save, write_recorded
 from semicrowd.report.exhibits import Exhibit, Result
 from semicrowd.report.experiments import Row, cells_of_rows, metric, paired, worst_start
-from semicrowd.report.papers.slpd import recorded as of_slpd
-from semicrowd.report.runs import Collected, RecordedRun, Run, read_recorded, write_recorded
+from semicrowd.report.papers.slpd import tables as of_slpd
 from semicrowd.run.main import main
+
+from .conftest import summary_of
 
 ROOT = Path(__file__).parents[2]
 COMMIT = "c0ffee0000"
@@ -137,8 +138,7 @@ def test_a_run_that_failed_is_recorded_as_one_and_said_beside_the_mean(
     assert load(project / "runs.json") == collected
     row = Row("quick", "quick", with_answers=False)
     (cell,) = cells_of_rows(collected, Exhibit("t", "Table", "a table"), [row], {"nmi": metric("train/nmi")})
-    assert cell.ours is not None
-    assert cell.ours.num_runs == 1
+    assert summary_of(cell).num_runs == 1
     assert "seed 1 failed: diverged in epoch 2" in cell.remark
 
 
@@ -204,8 +204,7 @@ def test_the_report_has_a_row_of_its_own_for_what_is_recorded() -> None:
     cells = cells_of_rows(collected, shown, [row], {"nmi": metric("test/nmi")})
     missing, kept = cells
     assert missing.ours is None
-    assert kept.ours is not None
-    assert (kept.cell, kept.ours.mean, kept.ours.seeds) == ("row (recorded)", pytest.approx(0.7), (0, 1))
+    assert (kept.cell, summary_of(kept).mean, summary_of(kept).seeds) == ("row (recorded)", pytest.approx(0.7), (0, 1))
     assert "make record EXPERIMENT=one" in kept.remark
     assert kept.paper == missing.paper
     assert Result(tuple(cells)).status == "done"
@@ -220,16 +219,14 @@ def test_differences_are_of_the_seeds_that_both_have() -> None:
     failed = Run(2, "", "failed")
     collected = Collected("laptop", {}, {"one": one, "other": [*other, failed]})
     (cell,) = paired(collected, "one less other", "one", "other", measures)
-    assert cell.ours is not None
-    assert (cell.quantity, cell.ours.seeds, cell.paper) == ("nmi, paired", (0, 1), None)
-    assert (cell.ours.mean, cell.ours.sd) == (pytest.approx(0.25), pytest.approx(0.005**0.5))
+    assert (cell.quantity, summary_of(cell).seeds, cell.paper) == ("nmi, paired", (0, 1), None)
+    assert (summary_of(cell).mean, summary_of(cell).sd) == (pytest.approx(0.25), pytest.approx(0.005**0.5))
     assert cell.remark == "standard error 0.050"
-    assert format_value(cell.ours.mean, cell.ours.sd, cell.quantity) == "+0.250 ± 0.071"
+    assert format_value(summary_of(cell).mean, summary_of(cell).sd, cell.quantity) == "+0.250 ± 0.071"
     assert not paired(collected, "", "one", "nothing", measures)
     kept = replace(collected, runs={"one": one[:1]}, recorded={"one": runs("one", {0: 0.9}), "other": other})
     (cell,) = paired(kept, "", "other", "one", measures)
-    assert cell.ours is not None
-    assert (cell.ours.mean, cell.remark) == (pytest.approx(-0.2), "one seed; with recorded runs")
+    assert (summary_of(cell).mean, cell.remark) == (pytest.approx(-0.2), "one seed; with recorded runs")
 
 
 def test_a_file_that_is_none_of_these_is_named(tmp_path: Path) -> None:

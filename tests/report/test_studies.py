@@ -7,8 +7,7 @@ import pytest
 
 from semicrowd.pipeline.generality.plan import OURS, cells
 from semicrowd.pipeline.generality.record import FOLDER
-from semicrowd.pipeline.generality.regimes import REGIMES
-from semicrowd.pipeline.generality.tables import DEVELOPMENT, TABLES
+from semicrowd.pipeline.generality.tables import DEVELOPMENT, REGIMES, TABLES
 from semicrowd.report import studies
 from semicrowd.report.build import build
 from semicrowd.report.studies import NOT_MEASURED, generality

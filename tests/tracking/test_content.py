@@ -44,14 +44,6 @@ def test_tags_leave_out_what_is_not_known() -> None:
     assert found == {"mlflow.source.type": "LOCAL", "sha256.a_b": "12"}
 
 
-def test_infinite_metrics_are_not_numbers() -> None:
-    metrics = content.final({"a": -math.inf, "b": 2, "c": math.nan})
-    assert math.isnan(metrics["a"])
-    assert metrics["b"] == 2.0
-    assert math.isnan(metrics["c"])
-    assert set(content.curve({"clusters/used": 5.0})).isdisjoint(content.final({"clusters/used": 5.0}))
-
-
 def test_runs_on_own_files_are_called_by_them() -> None:
     settings = {"seed": 3, "data": {"name": "table", "path": "data/my wines.csv"}, "model": {"name": "cotrain"},
                 "annotations": {"name": "file", "path": "/home/me/answers.csv"}}  # fmt: skip

@@ -52,8 +52,7 @@ def test_a_run_is_there_with_all_it_tells(
     figures.mkdir()
     (figures / "curves.png").write_bytes(b"an image")
     (run_dir / "workers.csv").write_text("annotator\n")
-    long = "x" * 1000
-    with start_run(configure(model__note=long), run_dir, PROVENANCE) as tracker:
+    with start_run(configure(), run_dir, PROVENANCE) as tracker:
         assert saved().info.status == "RUNNING"
         for epoch in (1, 2, 3):
             tracker.log_epoch(epoch, {"elbo/epoch": -1.0 / epoch, "clusters/used": 15 - epoch})
@@ -67,7 +66,6 @@ def test_a_run_is_there_with_all_it_tells(
     assert run.data.params["data"] == "pinwheel"
     assert run.data.params["model.prior.kappa"] == "0.5"
     assert run.data.params["model.hidden"] == "[40, 40]"
-    assert run.data.params["model.note"] == "x" * 249 + "…"
     assert run.data.tags["mlflow.source.git.commit"] == PROVENANCE["git_commit"]
     assert run.data.tags["git.dirty"] == "true"
     assert run.data.tags["sha256.raw/train-images"] == "ab" * 32
@@ -92,7 +90,7 @@ def test_what_is_not_a_number_stays_so(
     with start_run(configure(), run_dir, PROVENANCE) as tracker:
         for epoch, value in enumerate((1.0, math.nan, math.inf, 2.0), start=1):
             tracker.log_epoch(epoch, {"elbo/epoch": value})
-        tracker.finish({"elbo/train": math.nan, "train/acc": 0.5}, [])
+        tracker.finish({"elbo/train": -math.inf, "train/acc": 0.5}, [])
     found = [values[0] for _, values in sorted(history("curve/elbo epoch").items())]
     assert [math.isnan(value) for value in found] == [False, True, True, False]
     assert math.isnan(saved().data.metrics["elbo/train"])

@@ -18,7 +18,7 @@ from torch import Tensor
 from torch.nn.functional import one_hot
 
 from semicrowd.expfam import dirichlet, kl_divergence
-from semicrowd.expfam.dirichlet_fit import newton
+from semicrowd.expfam.dirichlet import newton
 from semicrowd.inference.slpd_sums import add_up, block_sums
 
 #: A cluster with a smaller expected number of values of a feature keeps its Gaussian of this feature.

@@ -137,7 +137,7 @@ class DeepDPM(DeepDPMParameters, TransformerMixin, CrowdClusterer):
 
 def new_flow(settings: DeepDPMParameters, dim: int, start: int = 0) -> Any:
     """The initial flow of a fit, which is the identity."""
-    from semicrowd.nets.flow import NICE
+    from semicrowd.nets.mlp import NICE
 
     generator = torch_stream(getattr(settings, "seed_", 0), "networks", start)
     return NICE(dim, settings.n_layers, settings.width, [generator])

@@ -14,7 +14,7 @@ from semicrowd.inference.gibbs.isotropic import Isotropic
 from semicrowd.inference.gibbs.sweep import draw_all, seat
 from semicrowd.inference.gibbs.unions import log_joint, united
 from semicrowd.nets import descend
-from semicrowd.nets.flow import NICE
+from semicrowd.nets.mlp import NICE
 
 #: Items that go through the flow at once: their hidden units stay in the processor's cache.
 _BLOCK = 1024

@@ -13,7 +13,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -22,10 +23,91 @@ from rich.progress import BarColumn, Progress, TextColumn
 
 from semicrowd.data.encoded import FOLDER as ENCODED
 from semicrowd.errors import without_traceback
+from semicrowd.files import read_object, write_json
 from semicrowd.interrupts import end_with_dvc
 from semicrowd.pipeline import experiment
-from semicrowd.pipeline.experiments import DATA, RESULTS, load_plan
-from semicrowd.pipeline.tasks import Task, expected_seconds, keep_seconds, tasks_of, urgency
+from semicrowd.pipeline.experiments import DATA, RESULTS, Plan, load_plan
+
+#: CPU seconds of each task on the machine of docs/BENCHMARKS.md.
+KNOWN = Path("recorded/seconds.json")
+#: CPU seconds of each task on this machine.
+HERE = RESULTS / "seconds.json"
+#: Assumed CPU seconds of a task that has never run.
+_UNKNOWN = 60.0
+#: A task that takes fewer CPU seconds than this has found nothing to do, if it is known.
+_WORK = 1.0
+LOGS = RESULTS / "logs"
+
+
+@dataclass(frozen=True)
+class Task:
+    """``python -m semicrowd.pipeline.<module> <arguments>``.
+
+    Attributes
+    ----------
+    after : names of the tasks whose results it reads
+    """
+
+    module: str
+    arguments: tuple[str, ...]
+    after: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Module and arguments, as in its command."""
+        return " ".join([self.module, *self.arguments])
+
+    @property
+    def command(self) -> dict[str, object]:
+        """The line of JSON for a worker."""
+        file = f"{self.name.replace(' ', '_').replace('--', '')}.txt"
+        log = str(LOGS / file)
+        return {"module": f"semicrowd.pipeline.{self.module}", "arguments": list(self.arguments), "log": log}
+
+
+def tasks_of(plan: Plan) -> list[Task]:
+    """All tasks of a profile: autoencoders, experiments, tasks that read their runs, and tables of the SLPD paper."""
+    tasks = [Task("autoencoder", (data,)) for data in plan.autoencoder]
+    made = {task.arguments[0]: task.name for task in tasks}
+    together = {name: names for names in plan.together for name in names}
+    for first in plan.experiments.values():
+        names = together.get(first.name, (first.name,))
+        if first.name != names[0]:  # a part of the task of the first
+            continue
+        parts = [plan.experiments[name] for name in names]
+        after = tuple(made[data] for part in parts for data in part.encoded if data in made)
+        seeds = [()] if first.sweep is not None else [("--seed", str(seed)) for seed in first.seeds]
+        own = [Task("experiment", (*names, *seed), after) for seed in seeds]
+        tasks += own
+        for name in names:
+            if name in plan.spaces:
+                tasks.append(Task("deep_spaces", (name,), tuple(task.name for task in own)))
+    tasks += [Task("slpd.tables", (data,)) for data in plan.slpd.get("data", ())]
+    return tasks + ([Task("slpd.curve", ())] if "curve" in plan.slpd else [])
+
+
+def expected_seconds(tasks: Iterable[Task]) -> dict[str, float]:
+    """CPU seconds of each task: as last measured on this machine, else as recorded in the repository."""
+    known = read_object(KNOWN) | read_object(HERE)
+    return {task.name: float(known.get(task.name, _UNKNOWN)) for task in tasks}
+
+
+def keep_seconds(taken: Mapping[str, float]) -> None:
+    """Keep the CPU seconds of tasks, for the next time; of a known task that found nothing to do, the earlier ones."""
+    known = read_object(KNOWN) | read_object(HERE)
+    new = {name: round(value, 1) for name, value in taken.items() if value >= _WORK or name not in known}
+    write_json(HERE, dict(sorted((read_object(HERE) | new).items())))
+
+
+def urgency(tasks: Iterable[Task], seconds: Mapping[str, float]) -> dict[str, float]:
+    """Task → CPU seconds of the longest chain of tasks that begins with it. The longest chain goes first."""
+    all_of = list(tasks)
+    total: dict[str, float] = {}
+    for task in reversed(all_of):  # in the list, a task comes after those whose results it reads
+        waiting = [total[other.name] for other in all_of if task.name in other.after]
+        total[task.name] = seconds[task.name] + max(waiting, default=0.0)
+    return total
+
 
 #: After a task with more CPU seconds than this, its process is replaced, which frees the memory that it has kept.
 _LONG = 60.0

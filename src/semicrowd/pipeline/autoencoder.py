@@ -19,9 +19,8 @@ from semicrowd.files import write_atomic, write_csv
 from semicrowd.fitting.autoencoder import CODE, Autoencoder, train
 from semicrowd.fitting.progress import threads_of_a_fit
 from semicrowd.nets.mlp import set_precision
-from semicrowd.pipeline.dependencies import fingerprints
 from semicrowd.pipeline.experiments import load_plan
-from semicrowd.pipeline.inputs import digest, is_current
+from semicrowd.pipeline.inputs import digest, fingerprints, is_current
 from semicrowd.random import torch_stream
 from semicrowd.settings.sources import ENCODED, TRAINED
 

@@ -17,10 +17,10 @@ import yaml
 
 from semicrowd.errors import without_traceback
 from semicrowd.files import write_text
-from semicrowd.pipeline.dependencies import data_modules, fingerprints, run_modules
 from semicrowd.pipeline.experiment import arguments_of
 from semicrowd.pipeline.experiments import CONFIGURATIONS, Experiment, Job, load_plan
 from semicrowd.pipeline.features import MAKERS
+from semicrowd.pipeline.inputs import data_modules, fingerprints, run_modules
 from semicrowd.pipeline.slpd.plan import CODE
 from semicrowd.run.commandline.mistakes import is_mistake
 from semicrowd.run.settings import resolve
@@ -72,25 +72,25 @@ def answer_settings(experiment: Experiment) -> dict[str, Any]:
     }
 
 
-def write_configurations(experiments: list[Experiment], folder: Path = CONFIGURATIONS) -> None:
+def write_configurations(experiments: list[Experiment]) -> None:
     """Write ``<experiment>/run.yaml`` and ``<answers>/answers.yaml``; those of a sweep also have the names of its runs.
 
     If the settings of an experiment are wrong, its file has the error instead, so that only this experiment fails.
     """
     for experiment in experiments:
         runs = {} if experiment.sweep is None else {"runs": [job.folder for job in experiment.jobs]}
-        _write(folder / experiment.name / "run.yaml", partial(run_settings, experiment), runs)
+        _write(CONFIGURATIONS / experiment.name / "run.yaml", partial(run_settings, experiment), runs)
     of_answers = attrgetter("answers_name")
     for name, sharing in groupby(sorted(experiments, key=of_answers), of_answers):
         one, *others = sharing
         swept = [e for e in (one, *others) if e.sweep is not None]
         runs = {"runs": sorted({job.folder for e in swept for job in e.jobs})} if swept else {}
-        _write(folder / name / "answers.yaml", partial(answer_settings, one), runs)
-    _write(folder / "slpd" / "code.yaml", partial(fingerprints, CODE), {})
+        _write(CONFIGURATIONS / name / "answers.yaml", partial(answer_settings, one), runs)
+    _write(CONFIGURATIONS / "slpd" / "code.yaml", partial(fingerprints, CODE), {})
     for stage in ("autoencoder", "deep_spaces"):
-        _write(folder / stage / "code.yaml", partial(fingerprints, [f"semicrowd.pipeline.{stage}"]), {})
+        _write(CONFIGURATIONS / stage / "code.yaml", partial(fingerprints, [f"semicrowd.pipeline.{stage}"]), {})
     for name, (needs, _) in MAKERS.items():
-        _write(folder / name / "code.yaml", partial(fingerprints, data_modules(needs[0])), {})
+        _write(CONFIGURATIONS / name / "code.yaml", partial(fingerprints, data_modules(needs[0])), {})
 
 
 def _defaults(kind: type) -> dict[str, Any]:

@@ -26,9 +26,8 @@ from semicrowd.methods.gmeans import GMeans
 from semicrowd.methods.unsupervised import KMeansOnly, VariationalMixture
 from semicrowd.metrics import clustering_scores
 from semicrowd.pipeline.autoencoder import decoded
-from semicrowd.pipeline.dependencies import fingerprints
 from semicrowd.pipeline.experiments import RESULTS, Experiment, Job, load_plan
-from semicrowd.pipeline.inputs import digest, is_current
+from semicrowd.pipeline.inputs import digest, fingerprints, is_current
 from semicrowd.random import stream
 
 FOLDER = RESULTS / "deep_spaces"

@@ -21,7 +21,6 @@ from semicrowd.pipeline.experiments import (
 )
 from semicrowd.pipeline.fetch import why_missing
 from semicrowd.pipeline.inputs import INPUTS, digest, forget_others
-from semicrowd.pipeline.tasks import encoded_by
 
 #: Exit code of a run that was interrupted.
 _INTERRUPTED = 130
@@ -136,7 +135,7 @@ def inputs_of(experiment: Experiment, jobs: list[Job]) -> str:
     """
     answers = [experiment.annotation_dir(job) / "answers.csv" for job in jobs] if experiment.answers else []
     own = [Path(path)] if (path := experiment.settings.get("data.path")) else []
-    codes = [file for which in encoded_by(experiment) for file in sorted((DATA / FOLDER / which).glob("codes-*.npz"))]
+    codes = [file for which in experiment.encoded for file in sorted((DATA / FOLDER / which).glob("codes-*.npz"))]
     return digest(CONFIGURATIONS / experiment.name / "run.yaml", *answers, *own, *codes)
 
 

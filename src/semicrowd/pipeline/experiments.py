@@ -1,6 +1,10 @@
-"""The experiments of params.yaml: their settings and seeds, and the folder of each run."""
+"""The experiments of params.yaml: their settings and seeds, and the folder of each run.
+
+A profile, conf/profile/<name>.yaml, says which experiments are run, with how many seeds and epochs.
+"""
 
 import json
+import re
 import shlex
 from argparse import ArgumentTypeError
 from collections.abc import Mapping, Sequence
@@ -12,9 +16,16 @@ from typing import Any
 import yaml
 
 from semicrowd.errors import UserError, nearest
+from semicrowd.files import write_text
 from semicrowd.run.commandline.arguments import folder_name
+from semicrowd.settings.sources import EncodedSettings
 
 PARAMS = Path("params.yaml")
+PROFILES = Path("conf/profile")
+#: Experiments of ``make record``: those of the profile ``laptop``, and some that take longer than any profile allows.
+RECORDED = Path("recorded/experiments.yaml")
+#: Line of params.yaml that names its profile.
+_BASE = re.compile(r"^base: .*$", re.MULTILINE)
 #: The pipeline's data are always in the project's folder, since the stages of dvc.yaml name this path.
 DATA = Path("data")
 CONFIGURATIONS = Path("configurations")
@@ -150,6 +161,14 @@ class Experiment:
         options = self.sweep or {}
         points = [dict(zip(options, values, strict=True)) for values in product(*options.values())]
         return [Job(seed, point) for point in points for seed in self.seeds]
+
+    @property
+    def encoded(self) -> list[str]:
+        """Data sets whose codes it clusters."""
+        if self.settings.get("data") != "encoded":
+            return []
+        swept = (self.sweep or {}).get("data.which", ())
+        return [*swept] or [self.settings.get("data.which", EncodedSettings.which)]
 
     @property
     def answers_name(self) -> str:
@@ -297,3 +316,32 @@ def _merged(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
             merged[key] = _merged(below or {}, value) if nested else value
     return merged
 
+
+def profile_path(name: str) -> Path:
+    """File of a profile.
+
+    Raises
+    ------
+    UserError
+        If there is no such profile.
+    """
+    path = PROFILES / f"{name}.yaml"
+    if not path.is_file():
+        known = ", ".join(sorted(path.stem for path in PROFILES.glob("*.yaml")))
+        raise UserError(f"unknown profile {name!r}: expected one of {known}")
+    return path
+
+
+def select_profile(name: str) -> None:
+    """Make the profile called ``name`` the base of params.yaml; the rest of params.yaml is not changed.
+
+    Raises
+    ------
+    UserError
+        If there is no such profile, or params.yaml has no line ``base: …``.
+    """
+    chosen = f"base: {profile_path(name).with_suffix('').as_posix()}"
+    text = PARAMS.read_text(encoding="utf-8") if PARAMS.is_file() else f"{chosen}\n"
+    if not _BASE.search(text):
+        raise UserError(f"{PARAMS}: has no line base: …, which names a profile; expected {chosen}")
+    write_text(PARAMS, _BASE.sub(chosen, text, count=1))

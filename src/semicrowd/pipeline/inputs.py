@@ -1,18 +1,104 @@
-"""Digests of the inputs of the pipeline's results, by which outdated results are recognised.
+"""Digests of the inputs of the pipeline's results, by which outdated results are recognised, and the code among them.
 
 Beside a result is the sha256 of all that it depends on: settings, code, answers, data. A result of other inputs is
 deleted. A result of the same inputs is kept, and continued if it was stopped.
+
+Of the package's source files, a run depends on those that it imports, which are found by following the imports, and on
+no others. A new data set or method changes no file of other runs: the modules that list data sets and methods import
+them only when they are used, and are not counted themselves.
 """
 
+import ast
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import cache
 from hashlib import file_digest, sha256
 from pathlib import Path
 
 import yaml
 
+import semicrowd
+from semicrowd.data.load import module_of
 from semicrowd.errors import UserError
-from semicrowd.files import is_in_use, write_text
+from semicrowd.estimators import ESTIMATORS
+from semicrowd.files import is_in_use, sha256_of, write_text
+
+#: The folder that holds the package.
+SOURCE = Path(semicrowd.__file__).parents[1]
+#: Modules that are never followed: those that only report on a run, those whose values are in the configuration, and
+#: those that fetch files, which are dependencies of their own.
+LEFT_OUT = (
+    "semicrowd.tracking", "semicrowd.figures", "semicrowd.page", "semicrowd.run.page", "semicrowd.run.check",
+    "semicrowd.crowd.odd_answers", "semicrowd.data.odd_items", "semicrowd.settings",
+    "semicrowd.data.fetch", "semicrowd.data.public", "semicrowd.data.sources", "semicrowd.data.unpickled",
+)  # fmt: skip
+#: Modules that are followed but not counted: they only list names and where to import them from.
+TABLES = ("semicrowd", "semicrowd.estimators", "semicrowd.data.load")
+
+
+def run_modules(method: str, data: str) -> list[str]:
+    """Modules from which a run's imports are followed: the one that executes it, its method's and its data set's."""
+    return ["semicrowd.run.execute", ESTIMATORS[method].__module__, *data_modules(data)]
+
+
+def data_modules(data: str) -> list[str]:
+    """Modules from which the imports are followed for a data set and its answers."""
+    return ["semicrowd.data.answers", module_of(data)]
+
+
+def fingerprints(modules: Iterable[str], source: Path = SOURCE) -> dict[str, str]:
+    """Path within the source folder → sha256, of every file on which ``modules`` depend."""
+    return {name: _sha256(source / name) for name in sorted(files_behind(modules, source))}
+
+
+def files_behind(modules: Iterable[str], source: Path = SOURCE) -> set[str]:
+    """Files that ``modules`` import, directly or not, also within functions, as paths within ``source``."""
+    waiting, paths = [*modules], dict[str, Path]()
+    while waiting:
+        name = waiting.pop()
+        path = _file_of(name, source)
+        if path is None or name in paths or any(f"{name}.".startswith(f"{out}.") for out in LEFT_OUT):
+            continue
+        paths[name] = path
+        # Importing a module imports the packages that it is in.
+        waiting += [name.rpartition(".")[0], *_imports_of(path)]
+    return {path.relative_to(source).as_posix() for name, path in paths.items() if name not in TABLES}
+
+
+def _file_of(module: str, source: Path) -> Path | None:
+    """A module's file; None if there is no such module below ``source``."""
+    place = source.joinpath(*module.split("."))
+    package = place / "__init__.py"
+    if package.is_file():
+        return package
+    file = place.with_suffix(".py")
+    return file if file.is_file() else None
+
+
+@cache
+def _imports_of(path: Path) -> tuple[str, ...]:
+    """Names that a file imports, each of which may be a module; imports for the type checker alone are left out."""
+    return tuple(name for node in _running(ast.parse(path.read_text(encoding="utf-8"))) for name in _names(node))
+
+
+def _running(tree: ast.AST) -> Iterator[ast.AST]:
+    """Every node but those below ``if TYPE_CHECKING``."""
+    yield tree
+    only_checked = isinstance(tree, ast.If) and ast.unparse(tree.test).endswith("TYPE_CHECKING")
+    for child in tree.orelse if isinstance(tree, ast.If) and only_checked else ast.iter_child_nodes(tree):
+        yield from _running(child)
+
+
+def _names(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if not isinstance(node, ast.ImportFrom) or node.module is None:  # the package has no relative imports
+        return []
+    return [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+
+
+_sha256 = cache(sha256_of)
+
 
 #: File beside a result with the digest of what it was made of.
 INPUTS = "inputs.sha256"

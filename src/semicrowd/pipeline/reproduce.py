@@ -17,8 +17,7 @@ import psutil
 from dvc.lock import make_lock
 
 from semicrowd.errors import without_traceback
-from semicrowd.pipeline.experiments import DATA, PARAMS, load_plan
-from semicrowd.pipeline.profile import select_profile
+from semicrowd.pipeline.experiments import DATA, PARAMS, load_plan, select_profile
 
 
 def allow_missing_git(root: Path) -> None:

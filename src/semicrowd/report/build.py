@@ -1,20 +1,153 @@
-"""Make the report: the tables and figures of all papers, including those without results, and our own studies."""
+"""Make the report: the tables and figures of all papers, including those without results, and our own studies.
+
+The page has two formats: ``index.html`` for a browser, ``REPORT.md`` as text.
+"""
 
 import argparse
 import sys
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
+from typing import Any
+
+import jinja2
 
 from semicrowd.errors import without_traceback
-from semicrowd.report import collect, papers, site
-from semicrowd.report.exhibits import Exhibit, Paper, Result
-from semicrowd.report.runs import Collected
+from semicrowd.files import write_text
+from semicrowd.pipeline.experiments import format_ranges
+from semicrowd.report import collect, papers
+from semicrowd.report.cells import PAIRED, Cell, format_difference, format_value
+from semicrowd.report.collect import Collected, Run
+from semicrowd.report.exhibits import NOT_YET_DONE, Exhibit, Paper, Result, Study
 from semicrowd.report.studies import embedded, generality
 from semicrowd.run import page
 from semicrowd.run.commandline import program
 
 REPORTS = Path("reports")
+#: Paper → table or figure → its reproduction.
+Results = Mapping[Paper, Mapping[Exhibit, Result]]
+
+_QUANTITIES = {
+    "accuracy": "accuracy",
+    "nmi": "NMI",
+    "f1": "F1 of pairs",
+    "ari": "ARI",
+    "weight": "weight, nats",
+    "nmi, arithmetic": "NMI, arithmetic",
+    "ami, arithmetic": "AMI, arithmetic",
+    "acc": "accuracy",
+    "clusters": "clusters",
+    "seconds_per_epoch": "seconds an epoch",
+    "sensitivity error": "error of sensitivity",
+    "specificity error": "error of specificity",
+    "sensitivity rank": "rank correlation of sensitivity",
+    "specificity rank": "rank correlation of specificity",
+}
+
+
+def _name(quantity: str) -> str:
+    if quantity.endswith(PAIRED):
+        return f"{_name(quantity.removesuffix(PAIRED))}, paired difference"
+    return _QUANTITIES.get(quantity, quantity)
+
+
+def _row(cell: Cell, notes: list[str]) -> dict[str, Any]:
+    """The texts of one table row; deviations are given as numbers of ``notes``, to which new ones are appended."""
+    for deviation in cell.deviations:
+        if deviation not in notes:
+            notes.append(deviation)
+    ours = cell.ours
+    return {
+        "cell": cell.cell,
+        "quantity": _name(cell.quantity),
+        "paper": format_value(cell.paper.value, cell.paper.sd, cell.quantity) if cell.paper else "–",
+        "ours": format_value(ours.mean, ours.sd, cell.quantity) if ours else "–",
+        "n": str(ours.num_runs) if ours else "–",
+        "seeds": format_ranges(ours.seeds) if ours else "–",
+        "difference": format_difference(cell),
+        "notes": format_ranges([notes.index(deviation) + 1 for deviation in cell.deviations]) or "–",
+        "remark": cell.remark,
+        "missing": ours is None,
+    }
+
+
+def _section(paper: Paper, exhibit: Exhibit, result: Result) -> dict[str, Any]:
+    notes: list[str] = []
+    rows = [_row(cell, notes) for cell in result.cells]
+    status = result.status if exhibit.computed else "nothing to compute"
+    return {
+        "key": f"{paper.key}-{exhibit.key}",
+        "exhibit": exhibit,
+        "result": result,
+        "status": status + (", simulated answers" if result.simulated else ""),
+        "state": status.replace(" ", "-"),
+        "rows": rows,
+        "notes": notes,
+    }
+
+
+def _runs(collected: Collected) -> list[dict[str, Any]]:
+    """A row for each run; runs of a sweep that differ only in seed and folder share a row."""
+    rows = []
+    for name, runs in collected.runs.items():
+        alike: dict[tuple[str, ...], list[Run]] = {}
+        for run in runs:
+            of_point = [f"{option}={value}" for option, value in run.point.items()]
+            key = (" ".join([name, *of_point]), run.status, run.message, answers_text(run.answers))
+            alike.setdefault(key if run.point else (*key, str(run.seed)), []).append(run)
+        rows += [_runs_row(key, found) for key, found in alike.items()]
+    return rows
+
+
+def _runs_row(key: tuple[str, ...], runs: list[Run]) -> dict[str, Any]:
+    directories = [run.directory for run in runs]
+    several = f"{Path(directories[0]).parent.as_posix()}/…"
+    return dict(zip(("experiment", "status", "message", "answers"), key, strict=False)) | {
+        "seed": format_ranges([run.seed for run in runs]),
+        "directory": directories[0] if len(runs) == 1 else several,
+    }
+
+
+def answers_text(answers: dict[str, Any]) -> str:
+    """``57330 answers of 48 annotators (real)``; ``none`` for a run without answers."""
+    if not answers.get("num_pairs"):
+        return "none"
+    kind = "simulated" if answers["simulated"] else "real"
+    return f"{answers['num_pairs']} answers of {answers['num_annotators']} annotators ({kind})"
+
+
+def progress(results: Results) -> str:
+    """How many tables and figures have numbers of our own, and of how many papers."""
+    computed = {p: [r for e, r in found.items() if e.computed] for p, found in results.items()}
+    done = {p: sum(result.status != NOT_YET_DONE for result in found) for p, found in computed.items()}
+    tables = f"{sum(done.values())} of {sum(map(len, computed.values()))} tables and figures"
+    return f"{tables}, of {sum(map(bool, done.values()))} of {len(done)} papers, have numbers of our own"
+
+
+def write(results: Results, studies: Sequence[Study], collected: Collected, folder: Path) -> None:
+    """Write ``index.html`` and ``REPORT.md`` into ``folder``."""
+    templates = jinja2.Environment(
+        loader=jinja2.PackageLoader("semicrowd.report"),
+        autoescape=jinja2.select_autoescape(["html"]),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    content = {
+        "profile": collected.profile,
+        "progress": progress(results),
+        "papers": [
+            {"title": paper.title, "sections": [_section(paper, *one) for one in found.items()]}
+            for paper, found in results.items()
+        ],
+        "studies": studies,
+        "runs": _runs(collected),
+    }
+    for template, name in (("index.html", "index.html"), ("report.md", "REPORT.md")):
+        text = templates.get_template(template).render(content)
+        write_text(folder / name, text)
 
 
 def find_papers() -> list[Paper]:
@@ -37,7 +170,7 @@ def build(collected: Collected, folder: Path = REPORTS) -> dict[Paper, dict[Exhi
     results = {
         paper: {exhibit: exhibit.build(collected, folder) for exhibit in paper.exhibits} for paper in find_papers()
     }
-    site.write(results, (*generality(folder), embedded(collected)), collected, folder)
+    write(results, (*generality(folder), embedded(collected)), collected, folder)
     return results
 
 
@@ -61,7 +194,7 @@ def main(arguments: list[str] | None = None) -> int:
     if options.collect:
         collect.save(collect.collect())
     results = build(collect.load(), options.out)
-    print(f"{options.out / 'index.html'}: {site.progress(results)}")
+    print(f"{options.out / 'index.html'}: {progress(results)}")
     return 0
 
 

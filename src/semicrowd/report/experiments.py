@@ -8,8 +8,8 @@ import numpy as np
 from semicrowd.data import load_dataset
 from semicrowd.pipeline.experiments import DATA, format_ranges
 from semicrowd.report.cells import PAIRED, Cell, Summary, summarise
+from semicrowd.report.collect import Collected, Run
 from semicrowd.report.exhibits import Exhibit
-from semicrowd.report.runs import Collected, Run
 
 #: End of the label of cells of recorded runs.
 RECORDED = " (recorded)"

@@ -14,17 +14,17 @@ from semicrowd.errors import UserError, without_traceback
 from semicrowd.files import read_object, read_status
 from semicrowd.nets.mlp import native_bfloat16
 from semicrowd.pipeline.experiments import (
+    RECORDED,
     Experiment,
     Job,
     format_ranges,
     load_plan,
     parse_ranges,
+    profile_path,
 )
 from semicrowd.pipeline.fetch import why_missing
-from semicrowd.pipeline.profile import RECORDED, profile_path
 from semicrowd.report.build import find_papers
-from semicrowd.report.collect import read_run
-from semicrowd.report.runs import FOLDER, RecordedRun, write_recorded
+from semicrowd.report.collect import FOLDER, RecordedRun, read_run, write_recorded
 from semicrowd.run.files.provenance import revision
 
 #: Folder of the runs. Each commit has a folder in it, so that runs of other code are not mistaken for its own.

@@ -11,18 +11,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from semicrowd.pipeline.generality.baselines import BASELINES, EXPLAINED
 from semicrowd.pipeline.generality.figures import NEAR, NEAR_ALONE
-from semicrowd.pipeline.generality.plan import OURS, base_of, cells
+from semicrowd.pipeline.generality.plan import BASELINES, EXPLAINED, OURS, base_of, cells
 from semicrowd.pipeline.generality.record import FILES, recorded
 from semicrowd.pipeline.generality.record import FOLDER as RECORDED
-from semicrowd.pipeline.generality.regimes import REGIMES, UNINFORMED
 from semicrowd.pipeline.generality.summary import bars, cell_table
-from semicrowd.pipeline.generality.tables import DEVELOPMENT, LOCKED, Table
-from semicrowd.report.cells import PAIRED, format_number, format_value
+from semicrowd.pipeline.generality.tables import DEVELOPMENT, LOCKED, REGIMES, UNINFORMED, Table
+from semicrowd.report.cells import PAIRED, format_value
+from semicrowd.report.collect import Collected
 from semicrowd.report.exhibits import Image, Study
 from semicrowd.report.experiments import mean_of, metric, remarks_on
-from semicrowd.report.runs import Collected
 
 #: Folder into which the suite writes, in the folder of the report.
 FOLDER = Path("generality")
@@ -100,24 +98,17 @@ def _row(name: tuple[str, str, str], found: Mapping[tuple[str, str, str], dict[s
     behind = ours.get(against, np.nan)
     close = "–" if np.isnan(behind) and not np.isnan(ours["nmi"]) else "yes" if behind >= -near else "no"
     return (
-        *name, _nmi(ours), str(ours["n"]), str(ours["seeds"]), str(ours["found"]), _classes(ours["classes"]),
-        "–" if best is None else str(ours["best_baseline"]), "–" if best is None else _nmi(best),
-        _difference(ours), close, str(ours["status"]),
+        *name, _text(ours, "nmi", "nmi", "nmi_sd"), str(ours["n"]), str(ours["seeds"]), str(ours["found"]),
+        _text(ours, "classes", "count"), "–" if best is None else str(ours["best_baseline"]),
+        _text(best or {}, "nmi", "nmi", "nmi_sd"), _text(ours, "to_best", f"nmi{PAIRED}", "to_best_se"), close,
+        str(ours["status"]),
     )  # fmt: skip
 
 
-def _nmi(row: Mapping[str, Any]) -> str:
-    sd = None if np.isnan(row["nmi_sd"]) else row["nmi_sd"]
-    return "–" if np.isnan(row["nmi"]) else format_value(row["nmi"], sd, "nmi")
-
-
-def _classes(number: float) -> str:
-    return "–" if np.isnan(number) else format_number(number, "count")
-
-
-def _difference(row: Mapping[str, Any]) -> str:
-    difference, error = row.get("to_best", np.nan), row.get("to_best_se", np.nan)
-    return "–" if np.isnan(difference) else format_value(difference, None if np.isnan(error) else error, f"nmi{PAIRED}")
+def _text(row: Mapping[str, Any], column: str, quantity: str, spread: str = "") -> str:
+    """A number of a cell, with the column of its standard deviation or error if that is known."""
+    value, sd = row.get(column, np.nan), row.get(spread, np.nan)
+    return "–" if np.isnan(value) else format_value(value, None if np.isnan(sd) else sd, quantity)
 
 
 #: Row of the embedded track → experiment.

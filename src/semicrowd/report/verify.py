@@ -14,8 +14,8 @@ from rich.table import Table
 from semicrowd.errors import UserError, without_traceback
 from semicrowd.files import read_object
 from semicrowd.report.build import find_papers
+from semicrowd.report.collect import FOLDER, RecordedRun, read_recorded
 from semicrowd.report.record import processor, run_again
-from semicrowd.report.runs import FOLDER, RecordedRun, read_recorded
 
 #: Largest accepted difference of a score on another kind of processor, where rounding can lead to another result.
 TOLERANCE = 0.03

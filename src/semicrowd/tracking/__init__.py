@@ -16,7 +16,6 @@ processes included)::
 With ``logger=none`` all of these do nothing. MLflow itself is imported only when it is needed.
 """
 
-from semicrowd.tracking.runs import SweepTracker, open_sweep
-from semicrowd.tracking.tracker import RunTracker, start_run
+from semicrowd.tracking.runs import RunTracker, SweepTracker, open_sweep, start_run
 
 __all__ = ["RunTracker", "SweepTracker", "open_sweep", "start_run"]

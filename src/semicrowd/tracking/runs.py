@@ -1,10 +1,13 @@
-"""MLflow runs that a folder remembers: begun, taken up again, ended; and the parent of a sweep's runs."""
+"""Runs and sweeps in MLflow. The folder of each remembers its MLflow run, in which it goes on when it is resumed."""
 
 import contextlib
+import csv
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from semicrowd.errors import UserError
@@ -13,12 +16,13 @@ from semicrowd.tracking import content
 from semicrowd.tracking.store import first_line, open_store, store_errors
 
 if TYPE_CHECKING:
-    from mlflow.entities import Run
+    from mlflow.entities import Metric, Run
 
 #: File in a run's or a sweep's directory that names its MLflow run.
 RUN_ID = "mlflow_run_id"
 #: Environment variable that tells a sweep's jobs the MLflow run they belong to.
 PARENT = "SEMICROWD_PARENT_RUN"
+_FLUSH_SECONDS = 2.0  # writing takes some 20 ms, which a run of fast epochs would notice
 
 
 class FolderRun:
@@ -106,6 +110,10 @@ class FolderRun:
             return False
         return True
 
+    def epochs(self, metric: str) -> set[int]:
+        """The epochs for which MLflow has the metric."""
+        return {point.step for point in self.client.get_metric_history(self.id, metric)}
+
     def mark(self, tags: Mapping[str, str]) -> None:
         """Set tags of the run."""
         from mlflow.entities import RunTag
@@ -128,6 +136,115 @@ class FolderRun:
             text = error if isinstance(error, str) else f"{type(error).__name__}: {error}".splitlines()[0]
             self.attempt(lambda: self.client.set_tag(self.id, "error", text))
         self.attempt(lambda: self.client.set_terminated(self.id, status))
+
+
+class RunTracker:
+    """What a run tells of itself; nothing is done with it without an MLflow run (``logger=none``)."""
+
+    def __init__(self, run: FolderRun | None = None) -> None:
+        self.run = run
+        self._waiting: list[Metric] = []
+        self._flushed = 0.0
+        self._logged: set[int] = set()
+        if run is not None:
+            curves = [name for name in run.run.data.metrics if name.startswith(content.CURVE)]
+            run.attempt(lambda: self._logged.update(*(run.epochs(name) for name in curves)))
+            self._catch_up(run.folder / "curves.csv")
+
+    def _catch_up(self, curves: Path) -> None:
+        """Log the epochs that were finished, but not logged, when the run was stopped."""
+        if not curves.exists():
+            return
+        with curves.open(newline="") as file:
+            for row in csv.DictReader(file):
+                self.log_epoch(int(row.pop("epoch")), {name: float(value or "nan") for name, value in row.items()})
+
+    def log_epoch(self, epoch: int, metrics: Mapping[str, float]) -> None:
+        """Take the metrics of an epoch, counted from 1; NaN is a value."""
+        if self.run is None or epoch in self._logged:  # finished twice: a run goes on from its last checkpoint
+            return
+        self._logged.add(epoch)
+        self._waiting += _points(content.curve(metrics), epoch)
+        if time.monotonic() - self._flushed > _FLUSH_SECONDS:
+            self._flush(self.run)
+
+    def _flush(self, run: FolderRun) -> None:
+        """Log what waits; where that fails, once more with the next epoch."""
+        self._flushed = time.monotonic()
+        if run.attempt(lambda: run.client.log_batch(run.id, metrics=self._waiting)):
+            self._waiting = []
+
+    def finish(
+        self,
+        metrics: Mapping[str, float],
+        artifacts: Sequence[Path],
+        warnings: Sequence[str] = (),
+        weights: Mapping[str, float] = MappingProxyType({}),
+    ) -> None:
+        """Take the final metrics, files or folders of the run directory to keep beside them, why not to trust the
+        result, a line each, and the annotators' weights by their names.
+        """
+        if self.run is None:
+            return
+        self.run.mark(content.description(warnings))
+        self._waiting += _points(content.final(metrics) | content.annotator_weights(weights), 0)  # no step: bars
+        self._flush(self.run)
+        for path in artifacts:
+            self.run.keep(path)
+        self.run.end()
+
+    def fail(self, error: BaseException) -> None:
+        """Mark the run as failed, as killed if the error is KeyboardInterrupt."""
+        if self.run is not None:
+            self._flush(self.run)
+            self.run.end(error)
+
+    def __enter__(self) -> "RunTracker":
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is not None:
+            self.fail(error)
+
+
+def _points(metrics: Mapping[str, float], epoch: int) -> "list[Metric]":
+    from mlflow.entities import Metric
+
+    now = time.time_ns() // 1_000_000
+    return [Metric(name, value, now, epoch) for name, value in metrics.items()]
+
+
+def start_run(
+    settings: Mapping[str, Any],
+    run_dir: Path,
+    provenance: Mapping[str, Any],
+    given: Mapping[str, Any] = MappingProxyType({}),
+) -> RunTracker:
+    """Start tracking the run of ``run_dir``, which the caller holds alone.
+
+    With ``resume`` the MLflow run named in ``run_dir/mlflow_run_id`` goes on; epochs of curves.csv that it lacks
+    are added. An earlier MLflow run of this directory that was cut off is marked as killed.
+
+    Parameters
+    ----------
+    settings : of the run, as its config.yaml has them
+    run_dir : its config.yaml and provenance.json, if they are there, become artifacts
+    provenance : content of provenance.json
+    given : the settings that the user has given, by dotted name; the run's name has some of them
+
+    Raises
+    ------
+    UserError
+        Where the tracking store cannot be used.
+    """
+    if settings["logger"]["name"] == "none":
+        return RunTracker()
+    name = content.run_name(settings, given)
+    run = FolderRun(settings, run_dir, "run", name, content.parameters(settings), provenance)
+    for file in ("config.yaml", "provenance.json"):
+        if (run_dir / file).exists():
+            run.keep(run_dir / file)
+    return RunTracker(run)
 
 
 class SweepTracker:

@@ -9,17 +9,16 @@ import pytest
 
 from semicrowd.data import load_dataset
 from semicrowd.metrics import clustering_scores
-from semicrowd.pipeline.experiments import load_plan
-from semicrowd.pipeline.profile import RECORDED, profile_path
+from semicrowd.pipeline.experiments import RECORDED, load_plan, profile_path
+from semicrowd.report.cells import Summary
+from semicrowd.report.collect import Collected, Run
 from semicrowd.report.exhibits import Result
 from semicrowd.report.experiments import not_in_profile
 from semicrowd.report.papers.discriminative_bnp import figures, paper, tables
-from semicrowd.report.runs import Collected, Run
 from semicrowd.settings.fields import dotted
 from semicrowd.settings.methods import METHODS
 
-from ..conftest import collected, exhibit
-from .conftest import config_of_experiment
+from ..conftest import collected, config_of_experiment, exhibit, summary_of
 
 PAPER = "discriminative-bnp"
 #: What the report says of every sampler: the paper tells neither.
@@ -67,8 +66,7 @@ def test_the_printed_numbers() -> None:
 def test_a_samplers_cell_is_over_its_chains_and_says_whether_they_mixed(tmp_path: Path) -> None:
     result = build("table-1", tmp_path, bnp_mnist_ddpm_s=[sampled("ddpm_s", mixed=0)], bnp_mnist_dpm=[sampled("dpm")])
     cell = next(c for c in result.cells if (c.cell, c.quantity) == ("MNIST, DDPM-S", "nmi"))
-    assert cell.ours is not None
-    assert (cell.ours.mean, cell.ours.sd, cell.ours.num_runs, cell.ours.seeds) == (0.6, 0.02, 50, (0,))
+    assert summary_of(cell) == Summary(0.6, 0.02, (0,), drawn=50)
     assert cell.difference == pytest.approx(0.6 - 0.597)
     assert cell.remark == (
         "10 chains, their last 5 partitions; NOT MIXED: R-hat of K 1.20 (ESS 30), of ln p(x | z) 1.01 (ESS 250)"
@@ -143,9 +141,7 @@ def test_the_recorded_row_is_to_the_letter_and_its_numbers_are_of_its_own_chains
         ("MNIST, DDPM-L", 0.6, 0.02, 50), ("MNIST, DDPM-L (recorded)", 0.5, 0.04, 30),
         (f"{label} (recorded)", 0.5, 0.04, 30),
     ):  # fmt: skip
-        ours = found[name_here].ours
-        assert ours is not None
-        assert (ours.mean, ours.sd, ours.num_runs) == (mean, sd, drawn)
+        assert summary_of(found[name_here]) == Summary(mean, sd, (0,), drawn)
     cell = found[f"{label} (recorded)"]
     assert cell.paper == exhibit("table-1", PAPER).value(paper, "nmi")
     recorded = f"recorded: make record EXPERIMENT={name} SEEDS=0; 10 chains, their last 3 partitions; NOT"
@@ -167,9 +163,9 @@ def test_what_nmi_divides_by_is_said(key: str, tmp_path: Path) -> None:
 def test_methods_that_are_told_k_are_averages_over_it(tmp_path: Path) -> None:
     cells = build("table-1", tmp_path, bnp_mnist_kmeans=[told(10, 0.4), told(11, 0.5)]).cells
     (cell,) = [c for c in cells if (c.cell, c.quantity) == ("MNIST, k-means", "nmi")]
-    assert cell.ours is not None
-    assert (cell.ours.mean, cell.ours.num_runs, cell.ours.seeds) == (pytest.approx(0.45), 2, (0,))
-    assert cell.ours.sd == pytest.approx(np.sqrt(0.005))
+    ours = summary_of(cell)
+    assert (ours.mean, ours.sd) == pytest.approx((0.45, np.sqrt(0.005)))
+    assert (ours.num_runs, ours.seeds) == (2, (0,))
     assert cell.remark == "K = 10, 11"
     assert not [c for c in cells if (c.cell, c.quantity) == ("MNIST, k-means", "clusters")]
 
@@ -216,8 +212,7 @@ def test_figure_2_counts_the_chains_that_end_with_two_clusters(tmp_path: Path) -
     assert figures.number_of_clusters(run).tolist() == [2, 3, 2]
     result = build("figure-2", tmp_path, bnp_chains_ddpm_s=[run])
     (cell,) = [c for c in result.cells if "K = 2, of 3" in c.cell]
-    assert cell.ours is not None
-    assert cell.ours.mean == 2
+    assert summary_of(cell).mean == 2
     assert (tmp_path / result.images[0].path).stat().st_size > 1000
 
 

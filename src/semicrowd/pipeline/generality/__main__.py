@@ -16,15 +16,12 @@ from semicrowd.data.fetch import data_root
 from semicrowd.errors import without_traceback
 from semicrowd.files import read_object, write_text
 from semicrowd.pipeline.experiments import parse_ranges
-from semicrowd.pipeline.generality.ablation import ablation
-from semicrowd.pipeline.generality.baselines import BASELINES, expanded
 from semicrowd.pipeline.generality.cell import fingerprint, finished, run_cell
 from semicrowd.pipeline.generality.figures import draw_differences
-from semicrowd.pipeline.generality.plan import OURS, Cell, base_of, cells
+from semicrowd.pipeline.generality.plan import BASELINES, OURS, Cell, base_of, cells, expanded
 from semicrowd.pipeline.generality.record import FILES, FOLDER, LOOKS, record
-from semicrowd.pipeline.generality.regimes import REGIMES
-from semicrowd.pipeline.generality.summary import summary
-from semicrowd.pipeline.generality.tables import DEVELOPMENT, LOCKED, TABLES, missing_file
+from semicrowd.pipeline.generality.summary import ablation, summary
+from semicrowd.pipeline.generality.tables import DEVELOPMENT, LOCKED, REGIMES, TABLES, missing_file
 from semicrowd.run.files.provenance import revision
 
 _CELLS = Path("results/generality")

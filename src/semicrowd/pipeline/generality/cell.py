@@ -30,9 +30,9 @@ from semicrowd.metrics import (
     worker_rank,
 )
 from semicrowd.metrics.clustering import USED_SHARE
-from semicrowd.pipeline.dependencies import SOURCE, data_modules, fingerprints
 from semicrowd.pipeline.generality.plan import OURS, Cell
-from semicrowd.pipeline.generality.regimes import REGIMES
+from semicrowd.pipeline.generality.tables import REGIMES
+from semicrowd.pipeline.inputs import SOURCE, data_modules, fingerprints
 from semicrowd.settings.methods import METHODS
 from semicrowd.settings.sources import source_settings
 from semicrowd.settings.training import TrainerSettings

@@ -13,7 +13,7 @@ import pandas as pd
 
 from semicrowd.figures.style import new_figure, save
 from semicrowd.pipeline.generality.plan import OURS
-from semicrowd.pipeline.generality.regimes import UNINFORMED
+from semicrowd.pipeline.generality.tables import UNINFORMED
 
 #: NMI by which a method may be below another and still count as equal, in cells with answers.
 NEAR = 0.02

@@ -12,8 +12,7 @@ import pandas as pd
 from filelock import FileLock
 
 from semicrowd.files import write_text
-from semicrowd.pipeline.generality.baselines import VARIANTS
-from semicrowd.pipeline.generality.plan import base_of
+from semicrowd.pipeline.generality.plan import VARIANTS, base_of
 
 FOLDER = Path("recorded/suite")
 #: Log of all evaluations on locked data sets, with date and commit; its lines are never deleted.

@@ -10,9 +10,8 @@ from semicrowd.errors import without_traceback
 from semicrowd.files import write_csv
 from semicrowd.fitting.progress import threads_of_a_fit
 from semicrowd.methods.slpd import SLPD, Table
-from semicrowd.pipeline.dependencies import fingerprints
 from semicrowd.pipeline.experiments import DATA
-from semicrowd.pipeline.inputs import digest, is_current
+from semicrowd.pipeline.inputs import digest, fingerprints, is_current
 from semicrowd.pipeline.slpd.plan import CODE, FOLDER, num_trials_of
 from semicrowd.random import stream
 

@@ -14,8 +14,8 @@ from semicrowd.data import load_dataset
 from semicrowd.data.answers import load_annotations
 from semicrowd.errors import UserError
 from semicrowd.methods.slpd import SLPD, SLPDParameters, Table
-from semicrowd.pipeline.dependencies import data_modules
 from semicrowd.pipeline.experiments import DATA, PARAMS, RESULTS, arguments, format_ranges, load_plan
+from semicrowd.pipeline.inputs import data_modules
 from semicrowd.settings.sources import BenchmarkSettings
 
 #: Where the stages write.

@@ -23,9 +23,8 @@ from semicrowd.fitting.progress import threads_of_a_fit
 from semicrowd.methods.ckm import CKMParameters, block_means
 from semicrowd.methods.slpd import SLPD, Table
 from semicrowd.metrics.clustering import balanced_rand_index
-from semicrowd.pipeline.dependencies import fingerprints
 from semicrowd.pipeline.experiments import DATA
-from semicrowd.pipeline.inputs import INPUTS, digest, forget_others
+from semicrowd.pipeline.inputs import INPUTS, digest, fingerprints, forget_others
 from semicrowd.pipeline.slpd.plan import CODE, FOLDER, SETS, SHARES, Split, TableSet, num_trials_of, size_of, splits
 from semicrowd.random import stream, torch_stream
 

@@ -1,15 +1,14 @@
 """Li et al. 2022."""
 
-from semicrowd.report.exhibits import Exhibit
-from semicrowd.report.papers.deep_dpm import figure1, paper, spaces, tables
-from semicrowd.report.protocol import Protocol
+from semicrowd.report.exhibits import Exhibit, Protocol
+from semicrowd.report.papers.deep_dpm import figures, paper, tables
 
 TITLE = "Li, Li, Jiang & Xia 2022: Deep Dirichlet process mixture models"
 VERIFIED = "deep_moons_dpm"
 EXHIBITS = (
     Exhibit(
         "figure-1", "Fig. 1", "two synthetic sets: latent space while DDPM trains, final clusters",
-        protocol=paper.FIGURE_1, fill=figure1.build,
+        protocol=paper.FIGURE_1, fill=figures.figure_1,
         gap="The paper prints no numbers and does not give its points, priors and training; our seeds differ in "
             "whether the moves of whole clusters find the right number of clusters before the flow is trained.",
     ),
@@ -23,17 +22,17 @@ EXHIBITS = (
     ),
     Exhibit(
         "figure-2", "Fig. 2", "autoencoder features against flow features: under DPM, under k-means",
-        protocol=paper.TABLE_2, fill=spaces.figure_2,
+        protocol=paper.TABLE_2, fill=figures.figure_2,
         gap="The runs are those of Table 2, with the same causes; the paper prints no further numbers.",
     ),
     Exhibit(
         "figure-3", "Fig. 3", "MNIST: t-SNE of the features over epochs",
-        fill=spaces.figure_3,
+        fill=figures.figure_3,
         gap="The paper prints no numbers; the epochs shown are those of our longer training.",
     ),
     Exhibit(
         "figure-4", "Fig. 4", "MNIST: digits generated for each cluster",
-        fill=spaces.figure_4,
+        fill=figures.figure_4,
         gap="The paper prints no numbers; a digit has a row if it is the most frequent digit of some cluster.",
     ),
     Exhibit(

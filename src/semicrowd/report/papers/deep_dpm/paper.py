@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from semicrowd.report.cells import PaperValue
+from semicrowd.report.collect import Collected
+from semicrowd.report.exhibits import NOT_SAID, Protocol, Setting
 from semicrowd.report.experiments import Measure, Row, metric
-from semicrowd.report.protocol import NOT_SAID, Protocol, Setting
-from semicrowd.report.runs import Collected
 
 #: The paper's measures, in its order.
 QUANTITIES = ("ari", "f1", "nmi")

@@ -8,11 +8,11 @@ from semicrowd.data.encoded import FOLDER
 from semicrowd.pipeline.deep_spaces import SPACES
 from semicrowd.pipeline.experiments import DATA
 from semicrowd.report.cells import Cell
+from semicrowd.report.collect import Collected
 from semicrowd.report.exhibits import Exhibit, Result
 from semicrowd.report.experiments import Measure, Row, cells_of_rows, metric
+from semicrowd.report.papers.deep_dpm.figures import NAMES, cells, read_scores
 from semicrowd.report.papers.deep_dpm.paper import MEASURES, METHODS, ROWS
-from semicrowd.report.papers.deep_dpm.spaces import NAMES, cells, read_scores
-from semicrowd.report.runs import Collected
 from semicrowd.settings.sources import TRAINED
 
 #: Experiments that only ``make record`` runs: the paper's schedule and prior, with both readings of its eq. 19, and a

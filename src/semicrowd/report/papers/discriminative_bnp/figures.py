@@ -11,12 +11,12 @@ from semicrowd.figures.plane import Panel, draw_panels
 from semicrowd.figures.style import MUTED, look, new_figure, tidy
 from semicrowd.metrics.clustering import pairwise_f1
 from semicrowd.report.cells import Cell, Summary, summarise
+from semicrowd.report.collect import Collected, Run
 from semicrowd.report.exhibits import Exhibit, Image, Result, drawn
 from semicrowd.report.experiments import data_of, protocol_of, remarks_on
 from semicrowd.report.papers.discriminative_bnp import tables
 from semicrowd.report.papers.discriminative_bnp.paper import NMI
 from semicrowd.report.papers.discriminative_bnp.tables import cells
-from semicrowd.report.runs import Collected, Run
 from semicrowd.run.files.results import final_clusters
 
 CHAINS = {"bnp_chains_dpm": "DPM", "bnp_chains_ddpm_l": "DDPM-L", "bnp_chains_ddpm_s": "DDPM-S"}

@@ -7,7 +7,7 @@ Of the figures only the captions have numbers.
 from dataclasses import replace
 
 from semicrowd.report.cells import PaperValue
-from semicrowd.report.protocol import NOT_SAID, Protocol, Setting
+from semicrowd.report.exhibits import NOT_SAID, Protocol, Setting
 
 #: Model → its column in Table 1.
 METHODS = {

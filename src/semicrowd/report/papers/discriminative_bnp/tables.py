@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from semicrowd.report.cells import Cell
+from semicrowd.report.collect import Collected, Run
 from semicrowd.report.exhibits import Exhibit, Result
 from semicrowd.report.experiments import RECORDED, Measure, Row, cells_of_rows, paired
 from semicrowd.report.papers.discriminative_bnp.paper import METHODS, NMI, OF_SEQUENCES
-from semicrowd.report.runs import Collected, Run
 
 #: Quantity → entry of metrics.json: ONE for methods with a single partition, SAMPLED for samplers.
 ONE = {"clusters": "clusters/occupied", "nmi": "train/nmi", "f1": "train/f1"}

@@ -9,11 +9,11 @@ from semicrowd.evaluation.scores import Likeliest
 from semicrowd.figures.images import cluster_images
 from semicrowd.files import read_object
 from semicrowd.report.cells import Cell, PaperValue, summarise
+from semicrowd.report.collect import Collected, Run
 from semicrowd.report.exhibits import Exhibit, Image, Result, drawn
 from semicrowd.report.experiments import Row, cells_of_rows, mean_of, metric, remarks_on
 from semicrowd.report.papers.scdc.face import SOME, cells, image
 from semicrowd.report.papers.scdc.paper import FIGURE_4B
-from semicrowd.report.runs import Collected, Run
 
 #: The paper's row → the experiment, in the order of the figure.
 ROWS = {"SCDC, without": "cifar_scdc_none", "SCDC, with": "cifar_scdc_tasks"}

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 
 from semicrowd.figures.style import COLOURS, MUTED, look, new_figure, tidy
 from semicrowd.report.cells import Cell, Summary, summarise
+from semicrowd.report.collect import Collected, Run
 from semicrowd.report.exhibits import Exhibit, Image, Result, drawn
 from semicrowd.report.experiments import (
     Row,
@@ -23,7 +24,6 @@ from semicrowd.report.experiments import (
     protocol_of,
     remarks_on,
 )
-from semicrowd.report.runs import Collected, Run
 
 #: SCDC without one piece of its start → its name in the report; in the table alone.
 PIECES = {

@@ -9,6 +9,7 @@ from semicrowd.figures.images import in_use, training_samples
 from semicrowd.figures.style import ACCENT, MAIN, new_figure, tidy
 from semicrowd.fitting.snapshots import read_snapshots
 from semicrowd.report.cells import Cell, PaperValue, Summary, summarise
+from semicrowd.report.collect import Collected
 from semicrowd.report.exhibits import Exhibit, Image, Result, drawn
 from semicrowd.report.experiments import (
     Measure,
@@ -21,7 +22,6 @@ from semicrowd.report.experiments import (
     seconds_per_epoch,
     why_replaced,
 )
-from semicrowd.report.runs import Collected
 
 #: Protocol → how the names of its experiments begin. The paper's protocol at full length has recorded runs.
 _PREFIXES = {"paper": "mnist_whole", "semicrowd": "mnist"}

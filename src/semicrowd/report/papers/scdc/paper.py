@@ -7,7 +7,7 @@ have no printed numbers has none here.
 from typing import Any
 
 from semicrowd.report.cells import PaperValue
-from semicrowd.report.protocol import Protocol, Setting
+from semicrowd.report.exhibits import Protocol, Setting
 from semicrowd.settings.rule import Facts, recipe
 
 

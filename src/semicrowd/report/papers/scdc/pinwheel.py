@@ -7,9 +7,9 @@ import numpy as np
 from semicrowd.data.arrays import read_npz
 from semicrowd.figures.plane import Panel, draw_panels
 from semicrowd.metrics import clustering_scores
+from semicrowd.report.collect import Collected, Run
 from semicrowd.report.exhibits import Exhibit, Image, Result
 from semicrowd.report.experiments import Measure, Row, cells_of_rows, data_of, metric, worst_start
-from semicrowd.report.runs import Collected, Run
 from semicrowd.run.files.results import final_clusters
 
 WITHOUT = "pinwheel_none"

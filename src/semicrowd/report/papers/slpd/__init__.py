@@ -2,13 +2,12 @@
 
 from functools import partial
 
-from semicrowd.report.exhibits import Exhibit
-from semicrowd.report.papers.slpd import figure2, recorded, tables
-from semicrowd.report.protocol import Protocol
+from semicrowd.report.exhibits import Exhibit, Protocol
+from semicrowd.report.papers.slpd import figure2, tables
 
 TITLE = "Li, Ying & Campbell 2009: A variational approach to semi-supervised clustering"
 VERIFIED = "crowd_iris_slpd"
-RECORD = recorded.record
+RECORD = tables.record
 EXHIBITS = (
     Exhibit("figure-1", "Fig. 1", "graphical model of SLPD", computed=False),
     # These are the sizes of the data, which are compared with ours; they are no result.

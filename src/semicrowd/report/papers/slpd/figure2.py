@@ -13,8 +13,8 @@ from semicrowd.figures.style import COLOURS, new_figure, tidy
 from semicrowd.pipeline.experiments import DATA
 from semicrowd.pipeline.slpd.curve import LABELLED, PATH
 from semicrowd.report.cells import Cell, PaperValue, Summary, summarise
+from semicrowd.report.collect import Collected
 from semicrowd.report.exhibits import Exhibit, Result, drawn
-from semicrowd.report.runs import Collected
 
 IMAGE = Path("figures/slpd-wine.png")
 #: Numbers of clusters at which the paper has its peaks.

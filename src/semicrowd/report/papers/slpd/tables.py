@@ -12,17 +12,72 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from semicrowd.files import read_object
-from semicrowd.pipeline.slpd.plan import FOLDER, SETS, SHARES
-from semicrowd.pipeline.slpd.tables import ALONE, CHOSEN, SIZE, read_rows
+from semicrowd.data import load_dataset
+from semicrowd.errors import UserError
+from semicrowd.files import read_object, write_csv, write_json
+from semicrowd.fitting.progress import threads_of_a_fit
+from semicrowd.pipeline.experiments import DATA, RECORDED
+from semicrowd.pipeline.slpd.plan import FOLDER, SETS, SHARES, num_trials_of
+from semicrowd.pipeline.slpd.tables import ALONE, CHOSEN, COLUMNS, KEYS, SIZE, read_rows, run
 from semicrowd.report.cells import PAIRED, Cell, PaperValue, Summary, summarise
+from semicrowd.report.collect import Collected
 from semicrowd.report.exhibits import Exhibit, Result
 from semicrowd.report.experiments import Measure, Row, cells_of_rows, metric
-from semicrowd.report.papers.slpd.recorded import command, read_trials
-from semicrowd.report.runs import Collected
+from semicrowd.run.files.provenance import provenance
+
+#: Folder of recorded trials; a data set has two files, the index of each fold (csv) and its provenance (json).
+KEPT = Path("recorded/slpd")
+#: Methods whose rows are recorded; the profile's runs have further ones.
+METHODS = ("ckm", "slpd", CHOSEN)
+
+
+def command(name: str) -> str:
+    """The command that records a data set's trials."""
+    return f"make record EXPERIMENT=slpd.{name}"
+
+
+def record(name: str, place: Path, processor: str) -> Path:
+    """Run the trials of a data set and keep their rows; trials that ``place`` has are not run again.
+
+    Parameters
+    ----------
+    name : of the data set
+    place : folder of the rows while they are made
+    processor : of this machine, for the json file
+
+    Raises
+    ------
+    UserError
+        For an unknown data set, if its data are not available, and if trials have failed.
+    """
+    if name not in SETS:
+        raise UserError(f"slpd.{name}: expected a data set, one of {', '.join(SETS)}")
+    of, trials, origin = SETS[name], num_trials_of(name, RECORDED), place / f"{name}.json"
+    now = provenance(load_dataset("benchmark", DATA, **of.options), None)
+    if not origin.exists():  # else some of its rows were made before
+        known = {key: now[key] for key in ("git_commit", "started", "data_hashes", "versions")}
+        write_json(origin, {"command": command(name), **known, "processor": processor})
+    with threads_of_a_fit():
+        run(name, trials, place)
+    rows = read_rows(name, place)
+    kept = rows[rows["method"].isin(METHODS) & (rows["trial"] < trials)].sort_values(list(KEYS)).round(6)
+    methods = len(METHODS) if of.choose else len(METHODS) - 1
+    if len(kept) != methods * len(SHARES) * trials * of.folds:
+        raise UserError(f"{place / name}: rows are missing, {KEPT} stays as it is; run the command again")
+    path = KEPT / f"{name}.csv"
+    write_csv(path, COLUMNS, kept.itertuples(index=False))
+    write_json(path.with_suffix(".json"), {**read_object(origin), "trials": trials})
+    return path
+
+
+def read_trials(name: str) -> pd.DataFrame:
+    """The recorded rows of a data set; no rows if it is not recorded."""
+    path = KEPT / f"{name}.csv"
+    return pd.read_csv(path) if path.is_file() else pd.DataFrame(columns=COLUMNS)
+
 
 #: Columns of Tables 2 and 3: our name of the method, and the share of training labels that is known.
-COLUMNS = (("ckm", 0.0), ("ckm", 0.25), ("ckm", 0.5), ("slpd", 0.0), ("slpd", 0.25), ("slpd", 0.5))
+PRINTED_COLUMNS = (("ckm", 0.0), ("ckm", 0.25), ("ckm", 0.5), ("slpd", 0.0), ("slpd", 0.25), ("slpd", 0.5))
 #: The paper's names of columns without labels.
 NAMES = {("ckm", 0.0): "UKM", ("slpd", 0.0): "ULPD"}
 QUANTITY = "BRI"
@@ -37,7 +92,7 @@ def cell_name(data: str, method: str, share: float) -> str:
 def _row(data: str, *numbers: tuple[float, float]) -> tuple[PaperValue, ...]:
     return tuple(
         PaperValue(cell_name(data, *column), QUANTITY, *number)
-        for column, number in zip(COLUMNS, numbers, strict=True)
+        for column, number in zip(PRINTED_COLUMNS, numbers, strict=True)
     )
 
 
@@ -122,7 +177,7 @@ def rand_index(exhibit: Exhibit, collected: Collected, folder: Path, *, names: S
         rows = read_rows(name)
         cells += [*_recorded(exhibit, name), *_cells(exhibit, name, rows)]
         trials = rows["trial"].nunique()
-        commands += [SETS[name].command(method, share, trials) for method, share in COLUMNS] if trials else []
+        commands += [SETS[name].command(method, share, trials) for method, share in PRINTED_COLUMNS] if trials else []
     text = TEXT + (LEUKAEMIA if "leukaemia" in names else "")
     return Result(tuple(cells), text, commands=(*dict.fromkeys(commands),))
 
@@ -152,7 +207,7 @@ def _cells(exhibit: Exhibit, name: str, rows: pd.DataFrame) -> list[Cell]:
     found = {key: part for key, part in rows.groupby(["method", "share"])}
     cells = [
         Cell(label, QUANTITY, exhibit.value(label, QUANTITY), _summary(found.get(column)), remark, _notes(name, rows))
-        for column in COLUMNS
+        for column in PRINTED_COLUMNS
         for label in [cell_name(name, *column)]
     ]
     for share in (one for one in SHARES if ("slpd", one) in found):  # a stage that was stopped may lack some shares

@@ -1,4 +1,7 @@
-"""Figs. 2 to 4: the autoencoder's space and the flow's space, from the files of the task ``deep_spaces``."""
+"""Fig. 1: two synthetic sets, their images under the flow, and the clusters found.
+
+Figs. 2 to 4: the autoencoder's space and the flow's space, from the files of the task ``deep_spaces``.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,14 +12,74 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from semicrowd.data.arrays import read_npz
+from semicrowd.estimators.persistence import load
 from semicrowd.figures.images import draw_grid
+from semicrowd.figures.plane import Panel, draw_panels
 from semicrowd.figures.style import look, new_figure, tidy
+from semicrowd.files import MODEL
 from semicrowd.pipeline.deep_spaces import COLUMNS, FOLDER, NOISE, SPACES
 from semicrowd.report.cells import Cell, Summary, summarise
-from semicrowd.report.exhibits import Exhibit, Result, drawn
-from semicrowd.report.experiments import cells_of_rows
+from semicrowd.report.collect import Collected, Run
+from semicrowd.report.exhibits import Exhibit, Image, Result, drawn
+from semicrowd.report.experiments import Measure, Row, cells_of_rows, data_of, metric, paired, protocol_of, remarks_on
 from semicrowd.report.papers.deep_dpm.paper import MEASURES, METHODS, QUANTITIES, ROWS
-from semicrowd.report.runs import Collected
+
+SETS = {"gaussians": "three long Gaussians", "moons": "two moons"}
+EXPERIMENTS = {"deep_{}_deep_dpm": "deep DPM", "deep_{}_dpm": "DPM, as many sweeps"}
+_MEASURES: dict[str, Measure] = {
+    "acc": metric("train/acc"), "nmi": metric("train/nmi"), "clusters": metric("clusters/occupied")
+}
+#: ACC from which on the clusters count as correct.
+FOUND = 0.95
+#: Radius of the circles, in standard deviations of the Gaussians.
+_DEVIATIONS = 2.0
+_SETS_TEXT = (
+    "Two-dimensional points, standardised. Both sets have the same settings, and the number of clusters is not given. "
+    "The paper does not give its points, priors and training. The panels show the run of the first seed: the points "
+    "after the flow, coloured by class, and the clusters found. Circles around the Gaussians have a radius of two "
+    "standard deviations. DPM is deep DPM with a flow that takes no step; it has the same prior, start, moves and "
+    "number of sweeps."
+)
+
+
+def figure_1(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
+    """ACC, NMI and K over the seeds, and in how many of them the clusters are found."""
+    rows: list[Cell] = []
+    images: list[Image] = []
+    for kind, name in SETS.items():
+        for pattern, method in EXPERIMENTS.items():
+            experiment = pattern.format(kind)
+            row = Row(experiment, f"{name}, {method}", with_answers=False)
+            rows += cells_of_rows(collected, exhibit, [row], _MEASURES)
+            runs = collected.finished(experiment)
+            if runs:
+                found = sum(run.metrics["train/acc"] >= FOUND for run in runs)
+                seeds = [run.seed for run in runs]
+                rows.append(
+                    Cell(f"{name}, {method}, number of seeds of {len(runs)} with ACC >= {FOUND}", "count",
+                         ours=Summary(float(found), None, tuple(seeds)),
+                         remark="; ".join(remarks_on(collected, experiment)),
+                         deviations=protocol_of(runs, exhibit, with_answers=False))
+                )  # fmt: skip
+        first, second = (pattern.format(kind) for pattern in EXPERIMENTS)
+        rows += paired(collected, f"{name}, deep DPM minus DPM", first, second, _MEASURES)
+        for run in collected.finished(f"deep_{kind}_deep_dpm")[:1]:
+            images.append(draw_run(run, name, folder, Path(f"figures/deep-dpm-{kind}.png")))
+    commands = collected.commands_of(*(pattern.format(kind) for kind in SETS for pattern in EXPERIMENTS))
+    return Result(cells=tuple(rows), text=_SETS_TEXT, images=tuple(images), commands=commands)
+
+
+def draw_run(run: Run, name: str, folder: Path, path: Path) -> Image:
+    """The flow's space after each epoch that was saved, and the clusters at the end."""
+    x, labels = data_of(run)
+    model = load(Path(run.directory) / MODEL)
+    panels = [Panel(f"{name}: the points", model.scaler_.transform(x), labels)]
+    panels += [Panel(f"after {epoch} epochs", model.transform(x, epoch), labels) for epoch in model.epochs_]
+    circles = np.column_stack([model.means_, _DEVIATIONS / np.sqrt(model.precisions_)])
+    panels.append(Panel(f"{model.n_clusters_} clusters found", model.transform(x), model.predict(x), circles))
+    draw_panels(f"{name}: the flow's space", panels, folder / path)
+    return Image(path, f"{name}, seed {run.seed}: {'; '.join(panel.title for panel in panels)}.")
+
 
 #: Method of the task ``deep_spaces`` → its name here.
 NAMES = {

@@ -1,13 +1,66 @@
-"""Fig. 5: the runs of Fig. 3b that it shows, and the paper's numbers on CIFAR-10."""
+"""Fig. 4b from runs."""
 
+from dataclasses import replace
 from pathlib import Path
 
+import matplotlib.image as mpimg
+import numpy as np
 import pytest
 
+from semicrowd.evaluation.scores import Likeliest
+from semicrowd.fitting.result import Assignment
+from semicrowd.pipeline.experiments import load_plan
+from semicrowd.report.cells import Summary
+from semicrowd.report.collect import Run
 from semicrowd.report.experiments import not_in_profile
-from semicrowd.report.runs import Run
+from semicrowd.report.papers.scdc import cifar
 
-from ...conftest import build, collected, on_face
+from ...conftest import build, collected, on_face, paper_config, summary_of
+from ...conftest import finished as finished_on_mnist
+
+NONE, TASKS = cifar.ROWS.values()
+OTHER = cifar.OTHERS["deep MCVC, with"]
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def finished(experiment: str, seed: int = 0) -> Run:
+    model = "scdc" if "scdc" in experiment else "deep_mcvc"
+    config = paper_config("figure-4b", "scdc") if model == "scdc" else {"model": {"name": model}}
+    return replace(finished_on_mnist(experiment, seed), config=config)
+
+
+def _with_images(run: Run) -> Run:
+    rng = np.random.default_rng(0)
+    assignment = Assignment(np.arange(40) % 4, rng.random(40))
+    Likeliest.of(assignment, rng.random((40, 3072))).write(Path(run.directory))
+    return run
+
+
+def test_numbers_stand_beside_the_papers_and_each_row_has_its_images(tmp_path: Path) -> None:
+    runs = {NONE: [_with_images(finished(NONE))], TASKS: [_with_images(finished(TASKS)), finished(TASKS, 1)]}
+    result = build("figure-4b", collected(**runs, **{OTHER: [finished(OTHER)]}), tmp_path)
+    cells = {(cell.cell, cell.quantity): cell for cell in result.cells}
+    paper = cells["SCDC, with", "nmi"].paper
+    assert paper is not None
+    assert (paper.value, paper.sd) == (0.5549, 0.0028)
+    ours = summary_of(cells["SCDC, with", "accuracy"])
+    assert len(ours.seeds) == 2
+    assert cells["deep MCVC, with", "nmi"].paper is None
+    (missing,) = (cell for cell in result.cells if cell.cell == "co-training, with")
+    assert missing.remark == not_in_profile("cifar_cotrain_tasks")
+    assert [image.path.stem for image in result.images] == ["cifar10-without-answers", "cifar10-with-answers"]
+    for image in result.images:
+        assert mpimg.imread(tmp_path / image.path).std() > 0.05
+
+
+def test_its_experiments_are_those_of_the_profile() -> None:
+    plan = load_plan(Path(__file__).parents[4] / "params.yaml")
+    assert set(cifar.EXPERIMENTS) <= set(plan.experiments)
+
 
 ANSWERS = {"num_pairs": 151200, "num_annotators": 32, "num_annotated": 4000, "simulated": True}
 
@@ -30,14 +83,11 @@ def test_on_cifar10_the_best_run_stands_beside_the_papers_and_the_mean_by_itself
     rows = {cell.cell: cell for cell in result.cells if "deep MCVC on CIFAR-10" in cell.cell}
     best, mean, annotated = rows.values()
     assert best.paper is not None
-    assert best.ours is not None
-    assert (best.paper.value, best.ours.mean, best.ours.sd, best.ours.seeds) == (0.44, 0.25, None, (1,))
+    assert (best.paper.value, summary_of(best)) == (0.44, Summary(0.25, None, (1,)))
     assert best.remark == "best of 3 by label (oracle); simulated answers; 20000 images"
     assert best.deviations[:2] == ("3 runs (paper: 5)", "20000 of the 50000 training images")
-    assert mean.ours is not None
-    assert (mean.paper, mean.ours.mean, mean.ours.sd) == (None, 0.1875, 0.0625)
-    assert annotated.ours is not None
-    assert annotated.ours.mean == pytest.approx(0.2875)
+    assert (mean.paper, summary_of(mean)) == (None, Summary(0.1875, 0.0625, (0, 1, 2)))
+    assert summary_of(annotated).mean == pytest.approx(0.2875)
     assert result.simulated
     assert result.status == "partly done"
     assert "python src/train.py cifar_deep_mcvc" in result.commands

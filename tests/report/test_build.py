@@ -1,4 +1,4 @@
-"""The page: what is there, what is missing and why, in both forms."""
+"""The page: what is there, what is missing and why, in both forms; the papers' folders, each table and figure once."""
 
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -6,14 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from semicrowd.report import site
-from semicrowd.report.build import build, find_papers
-from semicrowd.report.cells import Cell, Summary
-from semicrowd.report.exhibits import Result
+from semicrowd import report
+from semicrowd.errors import UserError
+from semicrowd.report import papers
+from semicrowd.report.build import _runs, answers_text, build, find_papers, progress
+from semicrowd.report.cells import Cell, PaperValue, Summary
+from semicrowd.report.collect import Collected, Run
+from semicrowd.report.exhibits import Exhibit, Result
 from semicrowd.report.experiments import missing_remark
-from semicrowd.report.runs import Collected, Run
 
-from .conftest import collected, finished, kmeans_on_face, on_face
+from .conftest import collected, exhibit, finished, kmeans_on_face, on_face
 
 NAME = "mnist_bayes_crowd"
 ROW = "BayesSCDC, with; protocol semicrowd |"
@@ -120,14 +122,14 @@ def test_an_experiment_with_real_answers_is_not_simulated_by_its_name() -> None:
 
 
 def test_answers_in_words() -> None:
-    assert site.answers_text({}) == "none"
-    assert site.answers_text(SIMULATED) == "57330 answers of 48 annotators (simulated)"
+    assert answers_text({}) == "none"
+    assert answers_text(SIMULATED) == "57330 answers of 48 annotators (simulated)"
 
 
 def test_runs_of_a_sweep_share_a_row_unless_they_ended_differently() -> None:
     runs = on_face("mcvc", "face_all", {200: [0.6, 0.7, 0.8], 400: [0.9]})
     runs[1] = replace(runs[1], status="failed", message="no memory")
-    rows = site._runs(collected(face_all_mcvc=runs, face_kmeans=kmeans_on_face([0.1, 0.11])))
+    rows = _runs(collected(face_all_mcvc=runs, face_kmeans=kmeans_on_face([0.1, 0.11])))
     assert [(row["experiment"], row["seed"], row["status"]) for row in rows] == [
         ("face_all_mcvc pairs_per_annotator=200", "0,2", "finished"),
         ("face_all_mcvc pairs_per_annotator=200", "1", "failed"),
@@ -137,3 +139,93 @@ def test_runs_of_a_sweep_share_a_row_unless_they_ended_differently() -> None:
     ]
     assert rows[0]["directory"] == "results/face_all_mcvc/…"
     assert rows[1]["directory"] == "results/face_all_mcvc/pairs_per_annotator-200_seed-1"
+
+
+#: Counted in the papers: tables, and figures with separately captioned panels as the catalogue has them; and ours.
+COUNTS = {"scdc": 9, "deep-dpm": 8, "discriminative-bnp": 6, "slpd": 6}
+PAPER = """
+from semicrowd.report.cells import PaperValue
+from semicrowd.report.exhibits import Exhibit, Result
+
+TITLE = "A new paper"
+VERIFIED = "pinwheel_two_coin"
+EXHIBITS = (
+    Exhibit("table-1", "Table 1", "what it shows", fill=lambda exhibit, collected, folder: Result(text="it is there")),
+    Exhibit("table-2", "Table 2", "what nobody has done", values=(PaperValue("row", "nmi", 0.25),)),
+)
+"""
+
+
+def test_every_table_and_figure_is_listed_once_the_longest_paper_first() -> None:
+    found = find_papers()
+    assert {paper.key: len(paper.exhibits) for paper in found} == COUNTS
+    assert [paper.key for paper in found] == list(COUNTS)
+    for paper in found:
+        keys = [one.key for one in paper.exhibits]
+        assert len(set(keys)) == len(keys)
+
+
+@pytest.mark.usefixtures("none_recorded")
+def test_a_further_paper_is_one_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a_new_one").mkdir()
+    (tmp_path / "a_new_one" / "__init__.py").write_text(PAPER)
+    monkeypatch.setattr(papers, "__path__", [*papers.__path__, str(tmp_path)])
+    build(collected(), tmp_path)
+    text = (tmp_path / "REPORT.md").read_text()
+    assert "## A new paper" in text
+    assert "it is there" in text
+    assert "| row | NMI | 0.250 | – | – | – | – | – | not yet done |" in text
+
+
+def test_a_figure_whose_data_cannot_be_had_says_so_and_stops_no_other(tmp_path: Path) -> None:
+    def fill(*_: object) -> Result:
+        raise UserError("wifi: cannot be fetched")
+
+    one = Exhibit("figure-9", "Fig. 9", "some", values=(PaperValue("row", "NMI", 0.25),), fill=fill)
+    result = one.build(collected(), tmp_path)
+    assert (result.status, result.text) == ("not yet done", "Not made here: wifi: cannot be fetched")
+    assert [(cell.paper, cell.ours, cell.remark) for cell in result.cells] == [(one.values[0], None, "data missing")]
+
+
+def test_the_engine_names_no_paper() -> None:
+    for path in Path(report.__file__).parent.glob("*.py"):
+        text = path.read_text()
+        assert not [key for key in COUNTS if key in text.replace("-", "_") or key in text], path
+
+
+def test_the_report_claims_what_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # some tables are read from results/, where there may be some
+    before = progress(build(collected(), tmp_path))
+    assert before == "0 of 24 tables and figures, of 0 of 4 papers, have numbers of our own"
+    after = progress(build(collected(mnist_scdc_crowd=[finished("mnist_scdc_crowd")]), tmp_path))
+    assert after == "1 of 24 tables and figures, of 1 of 4 papers, have numbers of our own"
+    assert after in (tmp_path / "index.html").read_text()
+    # What chose the settings is said where the numbers stand.
+    text = (tmp_path / "REPORT.md").read_text()
+    assert "settings of protocol semicrowd were found by looking at the test accuracy of seed 0" in text
+    assert "on which the rule of protocol semicrowd was made, while looking at their labels" in text
+
+
+def test_every_result_says_why_ours_differ() -> None:
+    for one in (one for paper in find_papers() for one in paper.exhibits):
+        beside_a_paper = one.computed and one.label != "Beyond the paper"
+        assert one.gap.endswith(".") == beside_a_paper, one.key
+        assert one.gap.replace("Fig. ", "").count(". ") == 0, "one sentence"
+
+
+def test_values_are_fractions_counts_and_seconds() -> None:
+    for one in (one for paper in find_papers() for one in paper.exhibits):
+        for value in one.values:
+            if value.quantity in ("accuracy", "nmi"):
+                assert 0 < value.value < 1
+                assert value.sd is None or 0 < value.sd < 0.1
+        addresses = [(value.cell, value.quantity) for value in one.values]
+        assert len(set(addresses)) == len(addresses)
+
+
+def test_table_1_has_its_four_rows() -> None:
+    rows = [value.value for value in exhibit("table-1").values if value.quantity == "accuracy"]
+    assert [round(100 * row, 2) for row in rows] == [65.92, 81.87, 77.64, 84.24]
+    assert exhibit("table-1").value("BayesSCDC, with", "nmi").sd == 0.021
+    with pytest.raises(KeyError, match="seconds"):
+        exhibit("figure-2").value("d: with answers", "seconds")
