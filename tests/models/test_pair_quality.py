@@ -2,18 +2,27 @@
 
 import itertools
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from scipy import stats
+from scipy import integrate, optimize, stats
 
 from semicrowd.crowd import simulate
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.simulate import misplaced
-from semicrowd.crowd.two_coin import hits_and_misses
+from semicrowd.crowd.two_coin import FLAT_PRIOR, hits_and_misses
 from semicrowd.crowd.workers import WorkerPosterior
-from semicrowd.models.pair_quality import JEFFREYS, design_effect, reported_quality, shared_item_effect
+from semicrowd.expfam.shared_prior import common_beta
+from semicrowd.models.pair_quality import (
+    JEFFREYS,
+    Estimate,
+    design_effect,
+    reported_quality,
+    robust_rate,
+    shared_item_effect,
+)
 
 KINDS, SIZE, CROWD = 8, 24, 30
 
@@ -151,7 +160,7 @@ def test_intervals_of_independent_answers_are_hardly_wider_although_they_share_i
         same = torch.from_numpy(answers.same(kinds))
         effects.append(shared_item_effect(same, answers.index.whole, 40))
         posterior = WorkerPosterior(np.ones((1, 40, 2)), np.ones((1, 40, 2)))
-        found = reported_quality(posterior, True, z[:, answers.annotated], answers.index.whole)
+        found = reported_quality(posterior, "shrunk", z[:, answers.annotated], answers.index.whole)
         held.append([(low <= rate) & (rate <= high) for (low, high), rate in
                      zip((one[0].T for one in found.interval()), (0.8, 0.9), strict=True)])  # fmt: skip
     assert np.mean(effects) < 1.1
@@ -168,7 +177,7 @@ def test_intervals_hold_the_rates_where_nobody_says_which_answers_are_one_task(
         pairs = replace(answers, task=None)
         z = torch.nn.functional.one_hot(torch.from_numpy(kinds), KINDS)[None].double()
         posterior = WorkerPosterior(np.ones((1, CROWD, 2)), np.ones((1, CROWD, 2)))
-        found = reported_quality(posterior, True, z, pairs.index.whole)
+        found = reported_quality(posterior, "shrunk", z, pairs.index.whole)
         for side, interval in enumerate(found.interval()):
             low, high = interval[0].T
             held[side] += ((low <= truth[side]) & (truth[side] <= high)).mean() / len(crowds)
@@ -188,7 +197,7 @@ def test_shapes_by_loops_over_answers_and_placements() -> None:
     z = rng.dirichlet(np.full(3, 0.4), (2, num_items))
     whole = answers.index.whole
     posterior = WorkerPosterior(np.ones((2, 3, 2)), np.ones((2, 3, 2)))
-    found = reported_quality(posterior, False, torch.from_numpy(z)[:, whole.items], whole)
+    found = reported_quality(posterior, "model", torch.from_numpy(z)[:, whole.items], whole)
     for r in range(2):
         counts = np.zeros((2, 3, 2))
         mates: dict[tuple[int, int, int], float] = {}
@@ -208,21 +217,48 @@ def test_shapes_by_loops_over_answers_and_placements() -> None:
                 np.testing.assert_allclose(shapes[r, m], counts[side, m] / effect + 0.5)  # Jeffreys' prior
 
 
+@pytest.mark.parametrize("estimate", ["shrunk", "robust"])
 def test_what_is_reported_is_nearer_to_the_long_run_than_the_answers_themselves(
-    crowds: list[tuple[PairAnnotations, np.ndarray, np.ndarray]]
+    crowds: list[tuple[PairAnnotations, np.ndarray, np.ndarray]], estimate: Estimate
 ) -> None:
     """Mean errors over 120 annotators; and the interval of who has made no error yet begins below .999."""
     errors = np.zeros((2, 2))
     for answers, kinds, truth in crowds:
         z = torch.nn.functional.one_hot(torch.from_numpy(kinds), KINDS)[None].float()
         posterior = WorkerPosterior(np.ones((1, CROWD, 2)), np.ones((1, CROWD, 2)))
-        found, of_answers = reported_quality(posterior, True, z, answers.index.whole), answers.empirical_quality(kinds)
+        found = reported_quality(posterior, estimate, z, answers.index.whole)
+        of_answers = answers.empirical_quality(kinds)
         for side, (mean, interval) in enumerate(zip(found.mean(), found.interval(), strict=True)):
             errors[side] += np.abs(mean[0] - truth[side]).mean(), np.abs(of_answers[side] - truth[side]).mean()
             assert (interval[..., 0] <= mean).all()
             assert (interval[..., 1] >= mean).all()
             assert interval[0, of_answers[side] == 1, 0].max() < 0.999
     assert (errors[:, 0] < 0.8 * errors[:, 1]).all()
+
+
+def test_a_robust_rate_is_the_mean_under_a_mixture_of_priors() -> None:
+    """By numerical integration, with the share of Jeffreys' prior at which it reproduces itself."""
+    counts = np.array([[90, 10], [85, 15], [0.5, 0.2], [88, 12], [3.5, 14], [92, 8]])
+    crowd = np.array([True, True, True, True, False, True])
+    fitted, alone = stats.beta(*common_beta(counts[crowd], FLAT_PRIOR)), stats.beta(JEFFREYS, JEFFREYS)
+
+    def expected(prior: Any, row: np.ndarray, power: int) -> float:
+        right, wrong = row
+        peak = [right / (right + wrong)]
+        weight = integrate.quad(lambda x: prior.pdf(x) * x ** (right + power) * (1 - x) ** wrong, 0, 1, points=peak)
+        return float(weight[0])
+
+    (whole, right), (own_whole, own_right) = (
+        np.array([[expected(prior, row, power) for row in counts] for power in (0, 1)]) for prior in (fitted, alone)
+    )
+    share = optimize.brentq(
+        lambda s: (s * own_whole / (s * own_whole + (1 - s) * whole)).sum() + 1 - s * (len(counts) + 2), 1e-6, 1 - 1e-6
+    )
+    mean = (share * own_right + (1 - share) * right) / (share * own_whole + (1 - share) * whole)
+    found = robust_rate(counts, crowd)
+    np.testing.assert_allclose(found, mean, rtol=1e-4)
+    assert abs(found[4] - 4 / 18.5) < 0.02  # unlike the others: by Jeffreys' prior
+    assert found[2] > 0.75  # too few answers to tell: like the others
 
 
 def test_point_estimates_stand_with_intervals_of_the_counts() -> None:
@@ -236,13 +272,13 @@ def test_point_estimates_stand_with_intervals_of_the_counts() -> None:
     point, nothing = np.full((2, 1, 5), 0.85), np.full((1, 5, 2), np.nan)
     posterior = WorkerPosterior(nothing, nothing, point)
     assert np.isnan(posterior.interval()[0]).all()
-    found = reported_quality(posterior, False, z, answers.index.whole)
+    found = reported_quality(posterior, "model", z, answers.index.whole)
     np.testing.assert_array_equal(found.mean(), point)
     truth = answers.empirical_quality(labels)
     for interval, true in zip(found.interval(), truth, strict=True):
         assert ((interval[0, :, 0] < true) & (true < interval[0, :, 1])).all()
         assert (np.diff(interval[0]) > 0.02).all()
     posteriors = WorkerPosterior(np.ones((1, 5, 2)), np.ones((1, 5, 2)))
-    again = reported_quality(posteriors, False, z, answers.index.whole)
+    again = reported_quality(posteriors, "model", z, answers.index.whole)
     np.testing.assert_array_equal(again.mean(), 0.5)  # of the model
     np.testing.assert_array_equal(again.sensitivity, found.sensitivity)

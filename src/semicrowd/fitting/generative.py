@@ -7,7 +7,7 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.errors import UserError
 from semicrowd.fitting.result import Assignment, Restarts, Result
 from semicrowd.models.generative import GenerativeModel
-from semicrowd.models.pair_quality import reported_quality
+from semicrowd.models.pair_quality import Estimate, reported_quality
 from semicrowd.models.training_data import TrainingData
 from semicrowd.settings.parameters import Recipe
 
@@ -70,7 +70,8 @@ def evaluate(model: GenerativeModel, data: TrainingData) -> Result:
         final = features.replace(data.annotations.annotated, Assignment.of(with_answers.probabilities[best].numpy()))
         assert workers is not None
         index, history = data.annotations.index.whole, data.annotations.history
-        workers = reported_quality(workers, model.has_confusions, with_answers.probabilities, index, history)
+        estimate: Estimate = "shrunk" if model.has_confusions else "model"
+        workers = reported_quality(workers, estimate, with_answers.probabilities, index, history)
     return Result(
         num_clusters=model.num_clusters,
         final=final,

@@ -9,9 +9,12 @@ larger of the two effects, so that the Beta posterior of the effective counts is
 (docs/DEVIATIONS.md, answers that come in tasks).
 """
 
+from typing import Literal
+
 import numpy as np
 import torch
 from jaxtyping import Bool, Float
+from scipy.special import betaln, expit, logit
 from torch import Tensor
 
 from semicrowd.crowd.batch import RelationalBatch
@@ -20,24 +23,29 @@ from semicrowd.crowd.two_coin import FLAT_PRIOR, hits_and_misses
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.expfam.shared_prior import common_beta
 
+#: What :func:`reported_quality` reports as an annotator's rates.
+Estimate = Literal["model", "shrunk", "robust"]
 #: Jeffreys' prior of a rate: both shapes of its Beta. It takes nothing from the other annotators: an annotator who is
 #: worse than they are need not resemble them, and a misplaced item is not noticed if the others' answers explain it.
 JEFFREYS = 0.5
+#: Iterations of EM for the share of the annotators who are unlike the others.
+_EM_ITERATIONS = 20
 #: Lower bound of denominators, which are 0 for annotators without answers about such pairs.
 _TINY = 1e-12
 
 
 def reported_quality(
-    posterior: WorkerPosterior, confusions: bool, probabilities: Float[Tensor, "R n K"], answers: RelationalBatch,
+    posterior: WorkerPosterior, estimate: Estimate, probabilities: Float[Tensor, "R n K"], answers: RelationalBatch,
     history: Float[np.ndarray, "M 2 2"] | None = None,
 ) -> WorkerPosterior:
     """The posterior of the annotators' rates that is reported, given all answers and q(z).
 
     Parameters
     ----------
-    posterior : of the model; its means are reported, unless the model has ``confusions``
-    confusions : whether misplaced items have probabilities of their own in the model; the reported rates are then those
-        of answers about pairs, wrong answers because of misplaced items included
+    posterior : of the model
+    estimate : what is reported. ``model``: the means of ``posterior``. ``shrunk``: :func:`shrunk_rate` of the answers
+        about pairs, wrong ones because of misplaced items included, which have probabilities of their own in models of
+        confusions. ``robust``: :func:`robust_rate` of the counts that also determine the intervals
     probabilities : q(z) of the items with answers
     history : right and wrong answers to earlier questions, or None; ``posterior`` includes them
     """
@@ -49,10 +57,14 @@ def reported_quality(
         of_tasks = design_effect(same, answers, num_annotators).numpy()[:, None]
         of_items = shared_item_effect(same, answers, num_annotators)[..., None]
         found = hits_and_misses(same.numpy(), answers.worker.numpy(), answers.label.numpy(), num_annotators)
-        shapes.append(found / np.maximum(of_tasks, of_items) + JEFFREYS + earlier)
-        rates.append([shrunk_rate(one, crowd) for one in found / of_tasks + earlier])
+        counts = found / np.maximum(of_tasks, of_items) + earlier
+        shapes.append(counts + JEFFREYS)
+        if estimate == "robust":
+            rates.append([robust_rate(one, crowd) for one in counts])
+        elif estimate == "shrunk":
+            rates.append([shrunk_rate(one, crowd) for one in found / of_tasks + earlier])
     sensitivity, specificity = np.array(shapes).swapaxes(0, 1)
-    point = np.array(rates).swapaxes(0, 1) if confusions else np.stack(posterior.mean())
+    point = np.stack(posterior.mean()) if estimate == "model" else np.array(rates).swapaxes(0, 1)
     return WorkerPosterior(sensitivity, specificity, point)
 
 
@@ -121,3 +133,33 @@ def shrunk_rate(counts: Float[np.ndarray, "M 2"], crowd: Bool[np.ndarray, "M"]) 
     """
     shape = counts + common_beta(counts[crowd], FLAT_PRIOR)
     return shape[:, 0] / shape.sum(-1)
+
+
+def robust_rate(counts: Float[np.ndarray, "M 2"], crowd: Bool[np.ndarray, "M"]) -> Float[np.ndarray, "M"]:
+    """Posterior mean of a rate if some annotators are unlike the others.
+
+    The prior is a mixture of the one that is fitted to ``crowd`` and of Jeffreys', so that the estimate for somebody
+    who clearly differs from the others is not drawn to them (a robust mixture prior; Schmidli et al. 2014). The share
+    of Jeffreys' is fitted to all annotators by EM, with a pseudo-annotator of each kind.
+
+    Parameters
+    ----------
+    counts : effective numbers of right and wrong answers
+    """
+    fitted = common_beta(counts[crowd], FLAT_PRIOR)
+    priors = np.stack([fitted, np.full(2, JEFFREYS)])
+    (of_crowd, alone), shapes = _log_evidence(counts, priors), counts + priors[:, None]
+    share = 0.5
+    for _ in range(_EM_ITERATIONS):
+        unlike = expit(alone - of_crowd + logit(share))
+        share = (unlike.sum() + 1) / (len(counts) + 2)
+    means = shapes[..., 0] / shapes.sum(-1)
+    rate: np.ndarray = (1 - unlike) * means[0] + unlike * means[1]
+    return rate
+
+
+def _log_evidence(counts: np.ndarray, priors: np.ndarray) -> np.ndarray:
+    """ln p(counts | prior) of each prior and annotator, up to a constant of the annotator, [2, M]."""
+    shapes = counts + priors[:, None]
+    evidence: np.ndarray = betaln(*np.moveaxis(shapes, -1, 0)) - betaln(*priors.T)[:, None]
+    return evidence
