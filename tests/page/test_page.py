@@ -281,15 +281,17 @@ def test_pictures_come_from_the_folder_where_features_are_none(
 
 
 def test_who_answers_at_random_or_the_other_way_round_is_named() -> None:
-    good, random, reverse, new = (90.0, 10.0), (50.0, 50.0), (10.0, 90.0), (2.0, 1.0)
-    names = ["good", "random", "reverse", "new", "always", "never"]
-    sensitivity = np.array([[good, random, reverse, new, (190.0, 10.0), (5.0, 95.0)]])
-    specificity = np.array([[good, random, reverse, new, (1.0, 99.0), (96.0, 4.0)]])
+    good, random, reverse, new, maybe = (90.0, 10.0), (50.0, 50.0), (10.0, 90.0), (2.0, 1.0), (33.0, 27.0)
+    names = ["good", "random", "reverse", "new", "always", "never", "maybe"]
+    sensitivity = np.array([[good, random, reverse, new, (190.0, 10.0), (5.0, 95.0), maybe]])
+    specificity = np.array([[good, random, reverse, new, (1.0, 99.0), (96.0, 4.0), maybe]])
     found = Result(3, probabilities(), probabilities(), WorkerPosterior(sensitivity, specificity))
     page = page_of(found, data_of(), answers_of(names))
     help_ = page.text[page.text.index("What would help most") :]
     assert "random (40 answers): answers tell next to nothing" in help_
     assert "reverse (40 answers): answers the opposite" in help_
+    assert "maybe (40 answers): may be guessing" in help_
+    assert "whose answers you know" in help_
     assert "good (40" not in help_
     assert "always (40 answers): nearly always answers “same”" in help_
     assert "never (40 answers): nearly always answers “different”" in help_

@@ -17,7 +17,7 @@ from semicrowd.data.columns import as_list
 from semicrowd.evaluation.scores import Evaluation
 from semicrowd.files import expanded
 from semicrowd.page import advice
-from semicrowd.page.annotators import annotators
+from semicrowd.page.annotators import PERHAPS, annotators
 from semicrowd.page.clusters import MAX_CLUSTERS, SURE, Distances, clusters
 from semicrowd.page.decision import candidates, decided, number_of_clusters
 from semicrowd.page.items import Items
@@ -144,6 +144,7 @@ def _content(page: Page) -> dict[str, Any]:
         "decided": decided(data, result, answers, page.settings, page.metrics), "candidates": candidates(result),
         "annotators": people, "bar": _bar, "width": _WIDTH, "answers": answers,
         "drop": [one for one in people if one.drop],
+        "doubtful": [one for one in people if one.remark == PERHAPS],
         "informative": result.verdict is None or result.verdict.informative,
         "questions": asked, "need": page.need,
         "more_answers": _more_answers(page),
