@@ -135,7 +135,10 @@ def number_of_clusters(result: Result, settings: Mapping[str, Any], given: Mappi
         yield (f"{len(each)} restarts ended with {_range(sorted(set(each)))} clusters in use; the one with the highest "
                f"{RESTART_SCORES[result.restarts.column]} is kept.")
     elif result.samples is None and result.verdict is None:
-        yield "Nothing here says how sure this number is: compare runs with other seeds, and other values of model.K."
+        others = "other seeds" if most is None else "other seeds, and other values of model.K"
+        yield f"Nothing here says how sure this number is: compare runs with {others}."
+        if most is None:
+            yield "It follows from the features alone, and often is not the number of the classes that people see."
 
 
 def _count(number: int) -> str:

@@ -85,6 +85,9 @@ class Session:
         warnings = reliability_warnings(result.found, self.answers, held_out, self.data)
         for line in warnings:
             print(f"warning: {line}", file=sys.stderr)
+        if self.answers is None and self.settings.choices["model"] == "cotrain":
+            print("note: without answers the clusters and their number follow from the features alone, and are for a "
+                  "first look; questions.csv has pairs to ask people about", file=sys.stderr)
         scores = {
             **result.scores, **likelihood, **({} if held_out is None else held_out.scores("held_out_gain")),
             "seconds/fit": round(seconds, 3), "epochs": epochs, "warnings/count": len(warnings),
