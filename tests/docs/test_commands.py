@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from semicrowd.run.commandline.arguments import implied, parse
+from semicrowd.run.commandline.arguments import completed, parse
 from semicrowd.run.composition import composed, parsed
 from semicrowd.run.settings import check_given
 from semicrowd.run.sweep import combinations
@@ -66,10 +66,15 @@ make demo
 
 
 @pytest.mark.parametrize(("page", "command"), COMMANDS)
-def test_a_command_composes(page: str, command: str) -> None:
+def test_a_command_composes(page: str, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     several = ["-m"] if "," in command or re.search(r"seed=\d+-", command) else []
     given = arguments(command)
-    asked = parse([*several, *given, *implied(given)])
+    for path in (tmp_path / one for one in given if one[:1] != "-" and "=" not in one):
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
+    others, more = completed(given)
+    asked = parse([*several, *others, *more])
     jobs = combinations(parsed(asked.overrides))
     for overrides in {tuple(one for one in job.overrides if not one.startswith("seed=")) for job in jobs}:
         check_given(composed(overrides))

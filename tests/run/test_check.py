@@ -17,9 +17,10 @@ from semicrowd.crowd.simulate import two_coin
 from semicrowd.data import Dataset
 from semicrowd.data.columns import Columns
 from semicrowd.data.odd_items import odd_items
+from semicrowd.errors import UserError
 from semicrowd.random import stream
 from semicrowd.run.check import forecast, main, tell
-from semicrowd.run.commandline.arguments import implied
+from semicrowd.run.commandline.arguments import completed
 from semicrowd.run.settings import Resolved
 from semicrowd.settings.rule import Facts
 
@@ -211,9 +212,28 @@ def test_the_table_of_columns_is_there_if_all_are_numbers_too(tmp_path: Path) ->
 
 
 def test_the_choices_that_paths_imply() -> None:
-    assert implied(["data.path=/", "annotations.path=b.csv"]) == ["data=images", "annotations=file"]
-    assert implied(["data.path=a.csv", "data=npz"]) == implied(["experiment=mine", "data.path=a.csv"]) == []
-    assert implied(["annotations.num_tasks=3"]) == []
+    assert completed(["data.path=/", "annotations.path=b.csv"])[1] == ["data=images", "annotations=file"]
+    assert completed(["data.path=a.csv", "data=npz"])[1] == completed(["experiment=mine", "data.path=a.csv"])[1] == []
+    assert completed(["annotations.num_tasks=3"])[1] == []
+
+
+def test_paths_may_stand_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("items.csv", "a.csv", "my answers (1).csv", "job"):
+        (tmp_path / name).touch()
+    (tmp_path / "photos").mkdir()
+    given, more = completed(["items.csv", "seed=1", "a.csv", "-m"])
+    assert given == ["seed=1", "-m"]
+    assert more == ["data.path=items.csv", "annotations.path=a.csv", "data=table", "annotations=file"]
+    assert completed(["photos", "a.csv", "my answers (1).csv"])[1] == [
+        "data.path=photos", 'annotations.path=[a.csv,"my answers (1).csv"]', "data=images", "annotations=file",
+    ]  # fmt: skip
+    assert completed(["data.path=items.csv", "a.csv"])[1][0] == "annotations.path=a.csv"
+    assert completed(["--cfg", "job", "nothing"]) == (["--cfg", "job", "nothing"], [])
+    with pytest.raises(UserError, match=r"itms.csv: cannot be read: No such file .*; the nearest is items.csv"):
+        completed(["itms.csv", "a.csv"])
+    with pytest.raises(UserError, match=r"a.csv: one path too many"):
+        completed(["items.csv", "a.csv", "annotations.path=a.csv"])
 
 
 def test_a_mistake_is_one_line_and_help_is_help() -> None:

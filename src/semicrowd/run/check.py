@@ -109,11 +109,12 @@ _PAGE = """\
 Check data and answers before a fit: how each column is used, what looks wrong and how to correct it, and how long a fit
 will take.
 
-usage: python src/check.py data.path=<file or folder> [annotations.path=<file>] [key=value ...]
+usage: python src/check.py <file or folder of the items> [<file of answers> ...] [key=value ...]
 
-The settings are those of src/train.py (python src/train.py --help data=table). data=table, data=images and
-annotations=file may be left out, since they follow from the paths. No file is written, except that a network's
-features of pictures are kept for the fit. Exit codes: 0 a fit can begin, 2 something has to be corrected first.
+The settings are those of src/train.py (python src/train.py --help data=table). The paths may also be written
+data.path=<file or folder> annotations.path=<file>; data=table, data=images and annotations=file follow from them. No
+file is written, except that a network's features of pictures are kept for the fit. Exit codes: 0 a fit can begin, 2
+something has to be corrected first.
 """
 
 
@@ -126,12 +127,13 @@ def main(arguments: Sequence[str]) -> int:
     if not arguments or not {"-h", "--help"}.isdisjoint(arguments):
         print(as_typed(_PAGE), end="")
         return 0
-    from semicrowd.run.commandline.arguments import implied, parse
+    from semicrowd.run.commandline.arguments import completed, parse
     from semicrowd.run.commandline.mistakes import explain, is_mistake
     from semicrowd.run.composition import composed
 
     try:
-        given = composed(parse([*arguments, *implied(arguments)]).overrides)
+        others, more = completed(arguments)
+        given = composed(parse([*others, *more]).overrides)
         check_given(given)
         return check(sources(given).content, given.values)
     except Exception as error:

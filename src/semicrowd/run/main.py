@@ -9,7 +9,7 @@ from pathlib import Path
 
 from semicrowd.errors import UserError, naming_extras
 from semicrowd.run.commandline import as_typed, program
-from semicrowd.run.commandline.arguments import Command, implied, parse
+from semicrowd.run.commandline.arguments import Command, completed, parse
 from semicrowd.run.commandline.mistakes import explain, is_mistake
 from semicrowd.run.composition import CONF, Given, composed, register
 from semicrowd.run.settings import check_given, resolved, sources
@@ -25,8 +25,8 @@ def main(arguments: Sequence[str]) -> int:
     """
     sweep = False
     try:
-        more = implied(arguments)
-        command = parse([*arguments, *more])
+        others, more = completed(arguments)
+        command = parse([*others, *more])
         if more and not command.help:
             print(f"note: {' and '.join(more)}, as the paths imply", file=sys.stderr)
         sweep = command.sweep

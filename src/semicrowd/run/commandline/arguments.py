@@ -2,13 +2,15 @@
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
 from semicrowd.errors import UserError
-from semicrowd.files import expanded
+from semicrowd.files import check_exists, expanded
 
+#: A character that Hydra interprets, or cannot read, outside quotes.
+SPECIAL = re.compile(r"[^\w/.+%@?|*\\-]", re.ASCII)
 _RANGE = re.compile(r"(\d+)-(\d+)")
 _SEEDS = re.compile(r"seed=(\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*)")
 #: Quotes that may surround a path on the command line.
@@ -19,6 +21,8 @@ _LONGEST = 120
 _NOT_NAMED = ("resume", "figures", "logger", "trainer")
 #: Settings of which a folder's name has only the file's name, and choices that these settings imply.
 _FILES = {"data.path": ("data=table", "data=images"), "annotations.path": ("annotations=file",)}
+#: A word that can only be meant as a path, without characters that Hydra interprets.
+_FILE = re.compile(r"[^\[\](){},=:]+\.(csv|tsv|txt|parquet|np[yz]|xlsx?)", re.IGNORECASE)
 _SWEEP = ("-m", "--multirun")
 #: Flags of Hydra that show something and run nothing, with the values that may follow each.
 _SHOWING = {
@@ -88,9 +92,37 @@ def parse(arguments: Sequence[str]) -> Command:
     return Command(tuple(overrides), sweep, asks_help, "--explain" in flags, tuple(showing))
 
 
-def implied(arguments: Sequence[str]) -> list[str]:
-    """``data=`` and ``annotations=file``, if paths are given without them; empty beside an experiment."""
-    said = dict(argument.split("=", 1) for argument in arguments if "=" in argument)
+def completed(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The arguments without bare paths, and the settings that these and other paths imply.
+
+    Of ``items.csv answers.csv more.csv`` the first is the table or folder of the items, and the others are answers.
+    ``data=`` and ``annotations=file`` follow from the paths, except beside an experiment.
+    """
+    others, paths, before = list[str](), list[str](), ""
+    for argument in arguments:
+        bare = "=" not in argument and argument[:1] not in ("", "-") and argument not in _SHOWING.get(before, ())
+        if bare and _FILE.fullmatch(argument):
+            check_exists(expanded(argument))
+        (paths if bare and expanded(argument).exists() else others).append(argument)
+        before = argument
+    said = dict(argument.split("=", 1) for argument in others if "=" in argument)
+    more = []
+    if paths and "data.path" not in said:
+        more.append(f"data.path={_as_value(paths.pop(0))}")
+    if paths and "annotations.path" not in said:
+        files = ",".join(map(_as_value, paths))
+        more.append(f"annotations.path={files if len(paths) == 1 else f'[{files}]'}")
+    elif paths:
+        raise UserError(f"{paths[0]}: one path too many, since data.path and annotations.path are given")
+    return others, [*more, *_implied(said | dict(one.split("=", 1) for one in more))]
+
+
+def _as_value(path: str) -> str:
+    """A path as Hydra reads it, with quotes if there are special characters."""
+    return f'"{path}"' if SPECIAL.search(path) else path
+
+
+def _implied(said: Mapping[str, str]) -> list[str]:
     if "experiment" in said:
         return []
     more = []

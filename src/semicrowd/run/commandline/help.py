@@ -11,7 +11,7 @@ from semicrowd.settings.training import TrainingSettings
 _PAGE = """\
 Cluster items from their features and a few noisy crowd answers: train one model, or a sweep of them.
 
-usage: python src/train.py [-m] [key=value ...]
+usage: python src/train.py [-m] [<file or folder of the items> [<file of answers> ...]] [key=value ...]
 
 choices [default]
 {choices}
@@ -35,7 +35,7 @@ examples
   python src/train.py
   python src/train.py data=pinwheel annotations=two_coin seed=0
   python src/train.py data=mnist model=bayes nets=conv annotations=crowd seed=0
-  python src/train.py data=table data.path=features.csv annotations=file annotations.path=answers.csv
+  python src/train.py features.csv answers.csv          (data.path=features.csv annotations.path=answers.csv)
   python src/train.py data=face model=mcvc annotations=quota annotations.pairs_per_annotator=1000
   python src/train.py -m model=scdc,bayes seed=0-9
   python src/train.py -m data=pinwheel,mnist model=scdc,bayes annotations=none,tasks seed=0-2

@@ -8,6 +8,7 @@ from hydra.errors import HydraException, MissingConfigException, OverrideParseEx
 from omegaconf.errors import OmegaConfBaseException
 
 from semicrowd.errors import UserError, nearest
+from semicrowd.run.commandline.arguments import SPECIAL
 from semicrowd.run.composition import known_keys
 from semicrowd.settings.groups import CHOSEN, names_in
 
@@ -34,10 +35,8 @@ def explain(error: Exception, arguments: Sequence[str]) -> UserError:
         return UserError(f"{group}={name}: no such {group}{nearest(name, options)}; there are {', '.join(options)}")
     if isinstance(error, OverrideParseException):
         given = str(error.override)
-        is_path = "=" not in given and Path(given).exists()
-        usual = f"expected <setting>=<value>, such as {f'data.path={given}' if is_path else 'seed=0'}"
-        hint = _quoted(given) or usual
-        return UserError(f"{error.override}: no argument; {hint}" if is_path else f"{given}: cannot be read; {hint}")
+        hint = _quoted(given) or "expected <setting>=<value>, such as seed=0"
+        return UserError(f"{given}: cannot be read; {hint}")
     text = str(error)
     if "Config group override must be" in text:
         return UserError("a group was set to null; expected the name of one of its choices (--help lists them)")
@@ -69,18 +68,14 @@ def explain(error: Exception, arguments: Sequence[str]) -> UserError:
     return UserError(" ".join(text.split("\n")[0].split()).rstrip(".") or type(error).__name__)
 
 
-#: A character that Hydra interprets, or cannot read, outside quotes.
-_SPECIAL = re.compile(r"[^\w/.+%@?|*\\-]", re.ASCII)
-
-
 def _quoted(override: str) -> str | None:
     """How to quote a path with a character that Hydra would interpret, and words in a list or mapping."""
     key, _, value = override.partition("=")
     if value.startswith("[") and not value.endswith("]"):
         return f"a list is one word of the command line: write it without blanks or in quotes, '{key}=[first, second]'"
-    if value[:1] in ("[", "{") and _SPECIAL.search(re.sub(r"[\[\]{},: ]", "", value)):
+    if value[:1] in ("[", "{") and SPECIAL.search(re.sub(r"[\[\]{},: ]", "", value)):
         return """words with special characters need quotes of their own: 'data.ignore=["Druck [bar]","läuft"]'"""
-    if not key.endswith("path") or '"' in value or not _SPECIAL.search(value):
+    if not key.endswith("path") or '"' in value or not SPECIAL.search(value):
         return None
     return f"""a path with special characters needs two kinds of quotes: '{key}="{value}"'"""
 
