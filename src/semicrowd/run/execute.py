@@ -51,7 +51,7 @@ def execute(given: Given, run_dir: Path) -> Metrics:
         if _has_hashes(given):
             return _nothing_to_do(run_dir)
     try:
-        settings, data, answers, estimator = resolve_on_data(given)
+        settings, data, answers, estimator = resolve_on_data(given, run_dir if before else None)
     except UserError as error:
         if not done:
             raise
@@ -105,7 +105,7 @@ def execute(given: Given, run_dir: Path) -> Metrics:
             write_json(run_dir / PROVENANCE, origin)
             if data.columns is not None:
                 data.columns.write(run_dir)
-            if data.visual_words is not None and not resume:
+            if data.visual_words is not None:
                 from semicrowd.data.visual_words import write_words
 
                 write_words(data.visual_words, run_dir)

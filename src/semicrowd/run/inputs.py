@@ -66,10 +66,13 @@ def read_clusters(run: Path, data: Dataset) -> np.ndarray:
     return clusters
 
 
-def load_inputs(content: Mapping[str, Any]) -> tuple[Dataset, PairAnnotations | None]:
-    """Data and answers for settings as in config.yaml. The random draws of simulated answers depend on the seed."""
+def load_inputs(content: Mapping[str, Any], run: Path | None = None) -> tuple[Dataset, PairAnnotations | None]:
+    """Data and answers for settings as in config.yaml. The random draws of simulated answers depend on the seed.
+
+    ``run``: folder of a run with these data, whose visual words of pictures are taken if it has kept some.
+    """
     files = load_files(content)  # before the data: a folder of images can take minutes
-    data = load_data(content)
+    data = load_data(content, _known(content, run))
     return data, load_answers(content, data, files)
 
 
@@ -79,10 +82,28 @@ def load_files(content: Mapping[str, Any]) -> list[AnswerFile] | None:
     return read_files_of(options.pop("name"), options)
 
 
-def load_data(content: Mapping[str, Any]) -> Dataset:
-    """The data alone. Empty cells of a table are filled if the method needs a number in every cell."""
+def _known(content: Mapping[str, Any], run: Path | None) -> dict[str, Any]:
+    """What a run has kept of its data, as arguments of the loader."""
+    if run is None or content["data"]["name"] != "images":
+        return {}
+    # Imported here: few runs are of pictures, and scikit-learn takes a second.
+    from semicrowd.data.visual_words import WORDS, read_words
+
+    return {"words": read_words(run)} if (run / WORDS).exists() else {}
+
+
+def look_at_data(content: Mapping[str, Any]) -> Dataset:
+    """The data for a check before a fit: counts of visual words, which take minutes, are 0."""
+    return load_data(content, {"look": True} if content["data"]["name"] == "images" else {})
+
+
+def load_data(content: Mapping[str, Any], more: Mapping[str, Any] | None = None) -> Dataset:
+    """The data alone. Empty cells of a table are filled if the method needs a number in every cell.
+
+    ``more``: further arguments of the loader.
+    """
     data = dict(content["data"])
-    loaded = load_dataset(data.pop("name"), data_root(), **data)
+    loaded = load_dataset(data.pop("name"), data_root(), more, **data)
     if loaded.missing:
         # Imported here: importing torch takes seconds, and few tables have empty cells.
         from semicrowd.estimators import ESTIMATORS
@@ -106,15 +127,19 @@ def facts_of(data: Dataset, answers: PairAnnotations | None) -> Facts:
     return Facts.of(data.features, answers, data.image_shape, data.name, data.num_classes)
 
 
-def resolve_on_data(given: Given) -> "tuple[Resolved, Dataset, PairAnnotations | None, CrowdClusterer]":
+def resolve_on_data(
+    given: Given, run: Path | None = None
+) -> "tuple[Resolved, Dataset, PairAnnotations | None, CrowdClusterer]":
     """All settings of a run, with the data and answers that they are for, and the estimator before its fit.
+
+    ``run``: folder of the run if it is resumed, see :func:`load_inputs`.
 
     Raises
     ------
     UserError
         For inputs that are missing or cannot be read, and for settings that do not fit them.
     """
-    data, answers = load_inputs(sources(given).content)
+    data, answers = load_inputs(sources(given).content, run)
     settings = resolved(given, facts_of(data, answers), data.chosen)
     # Imported here: it takes time, and most mistakes have been found by now.
     from sklearn.base import clone
