@@ -94,6 +94,8 @@ def execute(given: Given, run_dir: Path) -> Metrics:
         replaced = read_status(run_dir).get("status")
         directory.set_status("running")  # before the old files go: what is left of them is no result
         try:
+            if resume and (kept := len(list(directory.parts.glob("*.npz")))):
+                _note(f"{run_dir}: {kept} step{'s' * (kept > 1)} of the interrupted run's start are kept, not repeated")
             if not resume:
                 if replaced:
                     was = "cut off" if replaced == "running" else replaced
