@@ -11,6 +11,8 @@ from rich.progress import Progress
 
 #: Seconds between two lines in a log file, at least; nothing is said of what takes less.
 _LINE_SECONDS = 5.0
+#: A last step has a line of its own after so many seconds: it takes longer than all that was before.
+_LAST_STEP_SECONDS = 1.0
 
 
 class PictureProgress:
@@ -56,7 +58,7 @@ class PictureProgress:
     def last_step(self, what: str) -> None:
         """Show what is done with all pictures together; nobody knows how far it is."""
         self._bar.update(self._task, description=what, total=None)
-        if time.monotonic() - self._begun >= _LINE_SECONDS / 2:  # it takes about as long as all before
+        if time.monotonic() - self._begun >= _LAST_STEP_SECONDS:
             self._line(what)
 
     def _line(self, text: str) -> None:
