@@ -66,6 +66,10 @@ def test_file_that_calls_the_items_by_the_ids_of_the_table(pinwheel: Dataset, tm
     assert answers is not None
     assert (answers.i.tolist(), answers.j.tolist(), answers.label.tolist()) == ([0], [499], [1])
     assert answers.notes[-1] == "mine.csv: items are identified by their ids"
+    pictures = replace(pinwheel, files=named.ids)
+    answers = load_annotations("file", pictures, 0, ROOT, path=str(tmp_path / "mine.csv"))
+    assert answers is not None
+    assert answers.notes[-1] == "mine.csv: items are identified by their paths"
     with pytest.raises(UserError, match=r"mine\.csv, line 2, column i: p0; expected an item id from 0 to 499"):
         load_annotations("file", pinwheel, 0, ROOT, path=str(tmp_path / "mine.csv"))
 

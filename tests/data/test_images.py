@@ -1,6 +1,7 @@
 """Images as counts of visual words: two kinds of texture are told apart, and files that are none are refused."""
 
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from sklearn.metrics import normalized_mutual_info_score
 from semicrowd.data import Dataset, load_dataset
 from semicrowd.data.image_files import find_images
 from semicrowd.data.images import load_images
-from semicrowd.data.visual_words import WORDS, count_words, find_words, read_words, write_words
+from semicrowd.data.visual_words import WORDS, count_words, find_words, read_words, sift, write_words
 from semicrowd.errors import UserError
 from semicrowd.settings.data import ImagesSettings
 
@@ -133,6 +134,44 @@ def test_counts_of_known_words_are_those_of_all_pictures_at_once(folder: Path) -
     data = _load(folder, words=12)
     again = load_images(Path("unused"), ImagesSettings(path=folder, features="words"), words=data.visual_words)
     np.testing.assert_array_equal(again.features, data.features)
+
+
+def test_a_look_says_the_same_without_finding_words(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ways = [ImagesSettings(path=folder, features="words", words=words) for words in (None, 12)]
+    whole = [load_images(Path("unused"), way) for way in ways]
+    described = list[Image.Image]()
+
+    def counted(image: Image.Image) -> np.ndarray:
+        described.append(image)
+        return sift(image)
+
+    monkeypatch.setattr("semicrowd.data.images.find_words", None)
+    monkeypatch.setattr("semicrowd.data.images.sift", counted)
+    for way, data in zip(ways, whole, strict=True):
+        described.clear()
+        look = load_images(Path("unused"), way, look=True)
+        assert look.features.shape == data.features.shape
+        assert not look.features.any()
+        assert (look.chosen, look.notes, look.files, look.hashes) == (data.chosen, data.notes, data.files, data.hashes)
+        assert 0 < len(described) < (13 if way.words else 14)
+    with pytest.raises(UserError, match=r"data\.words=100000: expected \d+ at most, the descriptors of these images"):
+        load_images(Path("unused"), ImagesSettings(path=folder, words=100_000), look=True)
+    (folder / "squares" / "broken.jpg").write_bytes(b"\xff\xd8 no image")
+    with pytest.raises(UserError, match=r"broken\.jpg: not an image that can be read"):
+        load_images(Path("unused"), ImagesSettings(path=folder, words=12), look=True)
+
+
+def test_a_log_file_says_how_far_it_is(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _load(folder, words=12)
+    assert not capsys.readouterr().err, "nothing is said of what takes less than some seconds"
+    now = iter(range(0, 10_000, 2))
+    monkeypatch.setattr("semicrowd.data.progress.time.monotonic", lambda: float(next(now)))
+    _load(folder, words=12)
+    said = capsys.readouterr().err
+    assert re.search(r"^\[\d+ s\] .*: visual words: \d of 13 pictures$", said, re.M)
+    assert re.search(r": finding 12 visual words in \d+ places of the pictures\n$", said)
 
 
 def test_a_folder_whose_name_is_no_utf8_has_a_name_that_can_be_printed(folder: Path) -> None:

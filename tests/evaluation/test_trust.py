@@ -183,9 +183,12 @@ def test_another_candidate_within_one_standard_error(
     other: tuple[str, int, float, float, float, float], warned: bool
 ) -> None:
     answers = crowd(0.85)
-    said = reliability_warnings(replace(found(answers), verdict=verdict(SURE, KEPT, other)), answers)
+    result = replace(found(answers), verdict=verdict(SURE, KEPT, other))
+    said = reliability_warnings(result, answers)
     assert len(said) == warned
     if warned:
+        assert "; candidates.csv lists all: " in said[0]
+        assert "; candidates_ lists all: " in reliability_warnings(result, answers, in_python=True)[0]
         assert f"with {other[1]} clusters" in said[0]
         assert said[0].endswith(f"this result is called 'kept', the other '{other[0]}'")
         assert f"{other[5]:.2f}" in said[0]

@@ -40,6 +40,7 @@ class Reader(HTMLParser):
         self.open: list[str] = []
         self.tags: list[tuple[str, dict[str, str | None]]] = []
         self.text = ""
+        self.cells: list[str] = []
         self.feed(page)
         self.close()
         assert not self.open
@@ -57,6 +58,8 @@ class Reader(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         self.text += data if self.open[-1:] != ["style"] else ""
+        if self.open[-1:] == ["td"]:
+            self.cells.append(data)
 
 
 def data_of(ids: Sequence[str] | None = None, names: Sequence[str] = ("size", "weight")) -> Dataset:
@@ -141,11 +144,31 @@ def test_a_remark_says_what_the_interval_of_the_rates_allows(right: int, wrong: 
     assert bool(said) == bool(one.remark)
 
 
-def test_the_remark_about_an_annotator_has_room_on_a_phone() -> None:
-    """A column that the table may squeeze is one word wide beside the others, and its row a hand high."""
-    text = text_of(kinds_of_results()["annotators"], data_of(), answers_of(["ann", "bob", "cy"]))
-    assert '<th class="remark">' in text
-    assert re.search(r"th\.remark \{ min-width: 1\drem", text)
+def test_the_remark_about_an_annotator_is_seen_on_a_phone() -> None:
+    """It stands below the name: the last columns of the table are not on the screen. It has room for some words."""
+    shapes = np.full((1, 1, 2), 50.0)
+    found = Result(3, probabilities(), probabilities(), WorkerPosterior(shapes, shapes))
+    text = text_of(found, data_of(), answers_of(["ann"]))
+    assert re.search(f'<td class="id">ann<span class="remark">{DROP}</span></td>', text)
+    assert re.search(r"td:has\(> \.remark\) \{ min-width: 1\drem", text)
+
+
+def test_what_is_true_of_all_items_to_ask_about_is_said_once() -> None:
+    text = page_of(Result(3, probabilities(), probabilities()), data_of()).text
+    assert text.count("there are no answers about it") == 1
+    assert "beside it. Of each of these items: there are no answers about it" in text
+    assert text.count("its cluster is uncertain given its features alone (probability 0.55)") == 1
+    one = page_of(Result(3, probabilities(), probabilities()), data_of(), answers_of(["ann"])).text
+    assert "answers so far" in one
+
+
+@pytest.mark.parametrize("number", [5, 15])
+def test_clusters_are_open_unless_there_are_many_which_is_said(number: int) -> None:
+    clusters = Assignment.hard(np.arange(30) % number)
+    page = page_of(Result(number, clusters, clusters), data_of())
+    details = ["open" in attributes for tag, attributes in page.tags if tag == "details"]
+    assert details == [True] * min(number, 10) + [False] * (number - min(number, 10))
+    assert ("The first 10 are open" in page.text) == (number > 10)
 
 
 def samples() -> Samples:
@@ -238,7 +261,7 @@ def test_what_sets_a_cluster_apart_is_the_standardised_mean_difference() -> None
 def test_categories_and_gaps_of_a_table_are_shown_as_they_were() -> None:
     table = pd.DataFrame({
         "town": ["Rome"] * 10 + ["Oslo"] * 20, "age": [*np.arange(29.0), np.nan],
-        "power": [f"{number} kW" for number in range(30)],
+        "power": [f"{number} kW" for number in range(30)], "lights": ["Ja"] * 10 + ["Nein"] * 20,
     })  # fmt: skip
     columns = Columns.of(table, "")
     features, _ = columns.features(table, "", "{}, {}".format)
@@ -248,6 +271,7 @@ def test_categories_and_gaps_of_a_table_are_shown_as_they_were() -> None:
     assert "100.0 %" in page.text
     assert re.search(r"Oslo\s", page.text)
     assert "power (kW)" in page.text
+    assert {"Ja", "Nein"} <= set(page.cells)
 
 
 def test_pictures_are_inside_the_page() -> None:

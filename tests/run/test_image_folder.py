@@ -12,6 +12,8 @@ import yaml
 from PIL import Image
 from sklearn.metrics import normalized_mutual_info_score
 
+from semicrowd.run.page import rebuild
+
 from .conftest import Command, rows_of
 from .test_bad_input import refused
 
@@ -85,6 +87,28 @@ def test_new_pictures_are_counts_of_the_words_of_the_run(train: Command, predict
     assert [{**row, "row": str(30 + int(row["row"]))} for row in found] == every[30:]
     (tmp_path / "run" / "visual_words.npz").unlink()
     refused(predict("run", "new"), "visual_words.npz: not found")
+
+
+def test_a_resumed_run_and_its_page_take_the_words_that_were_found(
+    train: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _pictures(tmp_path)
+    command = (*ARGUMENTS, "data.features=words", "data.words=8", "model=kmeans", "model.K=2")
+    assert train(*command, "hydra.run.dir=whole").returncode == 0
+
+    def stopped(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("semicrowd.run.session.score", stopped)
+        assert train(*command, "hydra.run.dir=run").returncode == 130
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("semicrowd.data.images.find_words", None)  # words are not found again
+    done = train(*command, "hydra.run.dir=run", "resume=true")
+    assert done.returncode == 0, done.stderr
+    rebuild(tmp_path / "run")
+    for name in ("assignments.csv", "visual_words.npz"):
+        assert (tmp_path / "run" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
 
 def test_new_pictures_are_seen_by_the_network_of_the_run(

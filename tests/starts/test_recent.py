@@ -172,6 +172,32 @@ def test_an_interrupted_fit_finds_its_parts_again_and_a_finished_one_leaves_none
     assert not folder.exists()
 
 
+def test_one_result_is_written_as_arrays_and_made_again_where_the_file_is_another(tmp_path: Path) -> None:
+    made, kept = list[int](), RecentResults()
+
+    def make() -> int:
+        made.append(len(made))
+        return 7
+
+    def one() -> int:
+        return kept.one("a", make, lambda number: {"it": np.array(number)}, lambda arrays: int(arrays["it"]))
+
+    def stopped() -> None:
+        with kept.kept_in(tmp_path):
+            assert one() == 7
+            raise KeyboardInterrupt
+
+    assert one() == 7
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            stopped()
+        assert len(made) == 2, "nothing is kept outside of a folder"
+    np.savez(tmp_path / "a.npz", other=np.zeros(1), seconds=np.array(1.0))
+    with kept.kept_in(tmp_path):
+        assert one() == 7
+    assert len(made) == 3
+
+
 def _process() -> np.ndarray:
     return np.array([os.getpid(), torch.get_num_threads()])
 

@@ -166,7 +166,10 @@ def answers_of_files(
             csv_file.of_table(file.table, data.num_items, names, file.truth, skip_unknown=skip, known=file.known)
         )
     answers = csv_file.joined(parts)
-    answers = replace(answers, notes=(*filter(None, unfilled), *answers.notes))
+    notes = answers.notes
+    if data.ids is None and data.files is not None:  # a table of answers does not know what these names are
+        notes = tuple(note.replace("identified by their ids", "identified by their paths") for note in notes)
+    answers = replace(answers, notes=(*filter(None, unfilled), *notes))
     earlier = None if settings.history is None else expanded(settings.history)
     if earlier is not None and rates_of(earlier).index.isin(answers.worker_names).any():
         answers, earlier = _with_history(answers, earlier), None

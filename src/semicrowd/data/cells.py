@@ -256,6 +256,13 @@ def numbers(cells: pd.Series, kind: str, unit: Unit | None = None) -> np.ndarray
     return pd.to_numeric(texts, errors="coerce").to_numpy(np.float64)
 
 
+def word_of(number: float, words: Sequence[str]) -> str | None:
+    """The word of a yes/no column that 1 or 0 stands for; None if the column has several, none, or another number."""
+    meant = {1.0: _YES, 0.0: _NO}.get(number, frozenset())
+    found = [word for word in words if word.lower() in meant]
+    return found[0] if len(found) == 1 else None
+
+
 def text(cell: Any) -> str:
     """The text of a cell; "" for an empty one."""
     return "" if cell is None or cell is pd.NA or (isinstance(cell, float) and np.isnan(cell)) else str(cell).strip()

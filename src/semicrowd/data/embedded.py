@@ -1,7 +1,6 @@
 """Embeddings of pictures, computed once and stored by the content of each picture."""
 
 import hashlib
-import multiprocessing
 import sqlite3
 import sys
 from collections.abc import Iterable, Iterator
@@ -11,11 +10,10 @@ from pathlib import Path
 import numpy as np
 from filelock import FileLock
 from jaxtyping import Float, UInt8
-from rich.console import Console
-from rich.progress import Progress
 
 from semicrowd.data import embedding
 from semicrowd.data.embedding import BATCH, EMBEDDING_SIZE, WEIGHTS, Network, efficientnet_lite0
+from semicrowd.data.progress import PictureProgress
 from semicrowd.errors import UserError
 from semicrowd.settings.data import EFFICIENTNET_LITE0
 
@@ -75,8 +73,7 @@ class Embeddings:
                 self._connection.execute(f"PRAGMA page_size = {_PAGE}")
                 with self._connection:
                     self._connection.execute(_SCHEMA)
-            self._progress = opened.enter_context(_progress())
-            self._task = self._progress.add_task(EFFICIENTNET_LITE0, total=len(self._found))
+            self._progress = opened.enter_context(PictureProgress(EFFICIENTNET_LITE0, len(self._found)))
             self._opened = opened.pop_all()
         return self
 
@@ -100,7 +97,7 @@ class Embeddings:
                 self._make()
             if self._added % _KEPT == 0:
                 self._connection.commit()
-                self._progress.update(self._task, completed=self._added)
+                self._progress.reach(self._added)
 
     def rows(self) -> Float[np.ndarray, "n 1280"]:
         """The features of all pictures, float32, in the order in which they were added."""
@@ -155,10 +152,3 @@ class Embeddings:
             raise UserError(f"{self._path}: damaged, or not the embeddings that were kept here; delete it") from error
         except OSError as error:
             raise UserError(f"{self._path}: cannot be used: {error.strerror or error}") from error
-
-
-def _progress() -> Progress:
-    """A progress bar on the standard error stream; no bar without a terminal or in parallel jobs."""
-    console = Console(stderr=True)
-    alone = multiprocessing.current_process().name == "MainProcess"
-    return Progress(console=console, disable=not (alone and console.is_terminal), transient=True)

@@ -155,13 +155,16 @@ def _files_below(folder: Path) -> Iterator[Path]:
         yield from (path for path in paths if path.is_file() or (path.is_symlink() and not path.exists()))
 
 
-def read_images(files: ImageFiles, make: Callable[[Image.Image], Made], least: int) -> Pictures[Made]:
+def read_images(
+    files: ImageFiles, make: Callable[[Image.Image], Made], least: int, progress: Callable[[], None] = lambda: None
+) -> Pictures[Made]:
     """Decode one picture after the other and keep what ``make`` makes of it.
 
     Parameters
     ----------
     make : takes a picture, upright, of 8 bits: mode ``L`` where it is grey (stored as colour or not), else ``RGB``
     least : pixels a side that ``make`` needs at least; a large JPEG is decoded at a fraction of its size
+    progress : is called after each picture
 
     Raises
     ------
@@ -181,6 +184,7 @@ def read_images(files: ImageFiles, make: Callable[[Image.Image], Made], least: i
                 made.append(make(upright))
             for change in changes:
                 done.setdefault(change, []).append(path)
+        progress()
     _refuse(wrong)
     notes = [said(files, len(paths), f"{change} ({_listed(paths)})") for change, paths in done.items()]
     return Pictures(made, digest.hexdigest(), tuple(notes))

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from PIL import Image, ImageOps
@@ -10,8 +11,19 @@ from semicrowd.data.dataset import Dataset
 from semicrowd.data.embedded import Embeddings
 from semicrowd.data.embedding import SIDE as NETWORK_SIDE
 from semicrowd.data.embedding import installed
-from semicrowd.data.image_files import EXPECTED, ImageFiles, find_images, printable, read_images, said
-from semicrowd.data.visual_words import LONGEST, count_words, find_words, sift, usual_words
+from semicrowd.data.image_files import EXPECTED, ImageFiles, Pictures, find_images, printable, read_images, said
+from semicrowd.data.progress import PictureProgress
+from semicrowd.data.visual_words import (
+    LENGTH,
+    LONGEST,
+    check_words,
+    count_words,
+    decisive_descriptors,
+    find_words,
+    sift,
+    usable_descriptors,
+    usual_words,
+)
 from semicrowd.errors import UserError
 from semicrowd.files import expanded
 from semicrowd.settings.data import EFFICIENTNET_LITE0, ImagesSettings
@@ -25,8 +37,9 @@ SIDE = 32
 
 
 def load_images(
-    root: Path, settings: ImagesSettings, words: np.ndarray | None = None, colour: bool | None = None
-) -> Dataset:
+    root: Path, settings: ImagesSettings, words: np.ndarray | None = None, colour: bool | None = None,
+    *, look: bool = False,
+) -> Dataset:  # fmt: skip
     """Load a folder of pictures.
 
     The items are the pictures below the folder, sorted by their paths, which ``files`` has; a picture's class is the
@@ -37,8 +50,10 @@ def load_images(
 
     Parameters
     ----------
-    words : visual words of other pictures [W, 128], which are counted in place of words of these pictures
+    words : visual words [W, 128] of other pictures, or of these if they are known, which are counted in place of words
+        that are found here
     colour : whether pixels have three colours or are grey; None: three unless all pictures are grey
+    look : only look at the pictures: all are decoded, but words are neither found nor counted, and all counts are 0
 
     Returns
     -------
@@ -62,7 +77,7 @@ def load_images(
         case "pixels":
             data = read_pixels(files, settings.shape, colour)
         case "words":
-            data = _words(files, settings, words)
+            data = _look_for_words(files, settings) if look else _words(files, settings, words)
         case _:
             data = _embedding(files, root)
     parts = [path.relative_to(folder).parts for path in files.paths]
@@ -99,15 +114,41 @@ def _chosen_features(settings: ImagesSettings, files: ImageFiles) -> tuple[str, 
 
 
 def _words(files: ImageFiles, settings: ImagesSettings, words: np.ndarray | None) -> Dataset:
-    if words is None:
-        read = read_images(files, sift, LONGEST)
-        number = usual_words(read.made) if settings.words is None else settings.words
-        words = find_words(read.made, number, settings.data_seed)
-        counts = count_words(read.made, words)
-    else:  # one picture at a time: the descriptors of many take much memory
-        known = words
-        read = read_images(files, lambda image: count_words([sift(image)], known)[0], LONGEST)
-        counts = np.stack(read.made)
+    with PictureProgress(f"{files.folder}: visual words", len(files.paths)) as progress:
+        if words is None:
+            read = read_images(files, sift, LONGEST, progress.advance)
+            number = usual_words(read.made) if settings.words is None else settings.words
+            some = usable_descriptors(read.made)
+            progress.last_step(f"{files.folder}: finding {number:,} visual words in {some:,} places of the pictures")
+            words = find_words(read.made, number, settings.data_seed)
+            counts = count_words(read.made, words)
+        else:  # one picture at a time: the descriptors of many take much memory
+            known = words
+            counted = read_images(files, lambda image: count_words([sift(image)], known)[0], LONGEST, progress.advance)
+            counts, read = np.stack(counted.made), counted
+    return _of_words(files, counts, words, read)
+
+
+def _look_for_words(files: ImageFiles, settings: ImagesSettings) -> Dataset:
+    """Describe only as many pictures as tell the number of words; the others are decoded, since one may be damaged."""
+    some: list[np.ndarray] = []
+    enough, found = decisive_descriptors(settings.words), 0
+
+    def describe(image: Image.Image) -> None:
+        nonlocal found
+        if found < enough:
+            some.append(sift(image))
+            found += usable_descriptors(some[-1:])
+
+    with PictureProgress(f"{files.folder}: looking at the pictures", len(files.paths)) as progress:
+        read = read_images(files, describe, LONGEST, progress.advance)
+    number = usual_words(some) if settings.words is None else settings.words
+    check_words(number, found)
+    counts, words = (np.zeros(shape, np.float32) for shape in ((len(files.paths), number), (number, LENGTH)))
+    return _of_words(files, counts, words, read)
+
+
+def _of_words(files: ImageFiles, counts: np.ndarray, words: np.ndarray, read: Pictures[Any]) -> Dataset:
     chosen = {"words": (len(words), "a word for every ten descriptors, 500 at most")}
     hashes = {files.folder.name: read.digest}
     return Dataset("images", counts, hashes=hashes, notes=read.notes, chosen=chosen, visual_words=words)

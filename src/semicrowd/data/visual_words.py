@@ -9,6 +9,7 @@ import numpy as np
 from PIL import Image
 from sklearn.cluster import MiniBatchKMeans
 from sklearn.metrics import pairwise_distances_argmin
+from threadpoolctl import threadpool_limits
 
 from semicrowd.data.arrays import read_npz
 from semicrowd.errors import UserError
@@ -18,11 +19,13 @@ from semicrowd.random import stream
 #: Larger images are scaled down to this length of their longer side, in pixels.
 LONGEST = 320
 #: Numbers of a descriptor.
-_LENGTH = 128
+LENGTH = 128
 #: File of a run with its visual words.
 WORDS = "visual_words.npz"
 #: Maximal number of descriptors of an image to which k-means is fitted.
 _DESCRIPTORS = 100
+#: Maximal default number of words, and the number of descriptors for each.
+_MOST_WORDS, _FOR_EACH = 500, 10
 
 
 def sift(image: Image.Image) -> np.ndarray:
@@ -38,12 +41,34 @@ def sift(image: Image.Image) -> np.ndarray:
         grey = cv2.resize(grey, (width, height), interpolation=cv2.INTER_AREA)
     _, found = cv2.SIFT.create().detectAndCompute(grey, None)
     # OpenCV returns whole numbers from 0 to 255 as float32, which need four times the memory.
-    return np.zeros((0, _LENGTH), np.uint8) if found is None else found.astype(np.uint8)
+    return np.zeros((0, LENGTH), np.uint8) if found is None else found.astype(np.uint8)
 
 
 def usual_words(descriptors: list[np.ndarray]) -> int:
     """The default number of words: a tenth of the number of descriptors to which k-means is fitted, from 2 to 500."""
-    return max(2, min(500, sum(min(len(one), _DESCRIPTORS) for one in descriptors) // 10))
+    return max(2, min(_MOST_WORDS, usable_descriptors(descriptors) // _FOR_EACH))
+
+
+def usable_descriptors(descriptors: list[np.ndarray]) -> int:
+    """The number of descriptors to which k-means is fitted."""
+    return sum(min(len(one), _DESCRIPTORS) for one in descriptors)
+
+
+def decisive_descriptors(words: int | None) -> int:
+    """So many of :func:`usable_descriptors` tell the number of words; None: words are not given."""
+    return _MOST_WORDS * _FOR_EACH if words is None else words
+
+
+def check_words(words: int, descriptors: int) -> None:
+    """Refuse more words than descriptors.
+
+    Raises
+    ------
+    UserError
+        With the number of descriptors.
+    """
+    if descriptors < words:
+        raise UserError(f"data.words={words}: expected {descriptors} at most, the descriptors of these images")
 
 
 def find_words(descriptors: list[np.ndarray], words: int, seed: int) -> np.ndarray:
@@ -66,9 +91,10 @@ def find_words(descriptors: list[np.ndarray], words: int, seed: int) -> np.ndarr
     """
     rng = stream(seed, "data/words")
     some = np.concatenate([rng.permutation(one)[:_DESCRIPTORS] for one in descriptors]).astype(np.float32)
-    if len(some) < words:
-        raise UserError(f"data.words={words}: expected {len(some)} at most, the descriptors of these images")
-    means = MiniBatchKMeans(words, n_init=3, batch_size=4096, random_state=int(rng.integers(2**31))).fit(some)
+    check_words(words, len(some))
+    means = MiniBatchKMeans(words, n_init=3, batch_size=4096, random_state=int(rng.integers(2**31)))
+    with threadpool_limits(1):  # its steps are short: beside a busy process several threads take five times as long
+        means.fit(some)
     return means.cluster_centers_.astype(np.float32)
 
 
@@ -98,6 +124,6 @@ def read_words(run_dir: Path) -> np.ndarray:
     if not path.exists():
         raise UserError(f"{path}: not found; a run of an earlier version did not keep its visual words, run it again")
     words = read_npz(path).get("words", np.zeros(0))
-    if words.ndim != 2 or words.shape[1] != _LENGTH or words.dtype != np.float32 or not np.isfinite(words).all():
-        raise UserError(f"{path}: not the visual words of a run, float32 [words, {_LENGTH}]")
+    if words.ndim != 2 or words.shape[1] != LENGTH or words.dtype != np.float32 or not np.isfinite(words).all():
+        raise UserError(f"{path}: not the visual words of a run, float32 [words, {LENGTH}]")
     return words

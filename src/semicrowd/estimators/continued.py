@@ -75,7 +75,7 @@ class ContinuedClusterer(CrowdClusterer):
         data = None
         if self.columns_ is not None:  # advice names columns
             data = Dataset("X", features.astype(np.float32), columns=self.columns_)
-        for line in reliability_warnings(self.result_, answers, data=data):
+        for line in reliability_warnings(self.result_, answers, data=data, in_python=True):
             warn(line, UnreliableResultWarning)
 
     fit.__doc__ = docstrings.with_parameter(CrowdClusterer.fit.__doc__, _MORE, before="monitor")

@@ -29,7 +29,12 @@ _NOISE = 2.0
 
 
 def reliability_warnings(
-    result: Result, answers: PairAnnotations | None, held_out: Gain | None = None, data: Dataset | None = None
+    result: Result,
+    answers: PairAnnotations | None,
+    held_out: Gain | None = None,
+    data: Dataset | None = None,
+    *,
+    in_python: bool = False,
 ) -> list[str]:
     """Reasons not to trust a result; empty if there are none.
 
@@ -42,6 +47,7 @@ def reliability_warnings(
     answers : the answers to which the method was fitted
     held_out : the gain on held-out answers, if it was computed
     data : the items; if they are given, advice names columns that determine the clusters, but not the answers
+    in_python : whether there is an estimator and no folder of a run
     """
     lines = list(_one_cluster(result.final.cluster))
     if answers is None:
@@ -71,7 +77,7 @@ def reliability_warnings(
     if verdict is not None:
         nothing: Callable[[], list[str]] = list
         dominant = nothing if data is None else partial(dominant_columns, data, result.final.cluster, answers)
-        lines += _close(verdict, dominant)
+        lines += _close(verdict, dominant, "candidates_" if in_python else "candidates.csv")
     return lines
 
 
@@ -148,7 +154,9 @@ def _contradiction(result: Result, answers: PairAnnotations, data: Dataset | Non
         )
 
 
-def _close(verdict: Verdict, dominant_columns_of: Callable[[], list[str]] = list) -> Iterator[str]:
+def _close(
+    verdict: Verdict, dominant_columns_of: Callable[[], list[str]] = list, table: str = "candidates.csv"
+) -> Iterator[str]:
     """A warning if a different candidate explains the answers as well as the selected one, or better.
 
     As well: the selected one, too, is within one standard error of the highest score. Better: it is not, but was
@@ -159,6 +167,7 @@ def _close(verdict: Verdict, dominant_columns_of: Callable[[], list[str]] = list
     ----------
     dominant_columns_of : computes the columns of which the clusters are mostly values, and on which the answers do not
         depend
+    table : where all candidates are
     """
     rows = verdict.table.set_index("candidate")
     own = rows.loc[verdict.winner]
@@ -180,6 +189,6 @@ def _close(verdict: Verdict, dominant_columns_of: Callable[[], list[str]] = list
         yield (
             f"{'these clusters are' if many == number else 'the number of clusters is'} not certain: another result, "
             f"{of_it}, explains the answers {how} (adjusted Rand index of the two "
-            f"{first['agreement']:.2f}); {cause}; candidates.csv, in Python candidates_, lists all: this result is "
+            f"{first['agreement']:.2f}); {cause}; {table} lists all: this result is "
             f"called {verdict.winner!r}, the other {near.index[0]!r}"
         )

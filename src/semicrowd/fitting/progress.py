@@ -27,7 +27,7 @@ from rich.text import Text
 from threadpoolctl import threadpool_limits
 
 from semicrowd.starts.course import Step
-from semicrowd.starts.recent import Remark
+from semicrowd.starts.recent import RECENT, Remark
 
 #: Least number of seconds before the first line, and between two.
 _LINE_SECONDS = 5.0
@@ -89,7 +89,7 @@ class Progress:
         self._line(text, at_once=isinstance(text, Remark))
 
     def _step(self, step: Step) -> None:
-        now = time.monotonic()
+        now = time.monotonic() + RECENT.saved  # steps that are kept count with the time that they took
         if self._start is None:
             self._start_begun = now
             self._start = self._progress.add_task("", total=step.of, metrics="", left="")

@@ -36,6 +36,8 @@ _CAPTIONS = {
     "curves": "The course of the fit",
     "restarts": "Restarts compared",
 }
+#: Clusters whose items are shown without a click.
+_OPEN = 10
 #: Figures with larger files, in bytes, are left out, because the page would open slowly.
 _LARGEST = 1_000_000
 
@@ -134,6 +136,7 @@ def _content(page: Page) -> dict[str, Any]:
         people = annotators(page.result.workers, result.workers, result.best, remarks=not page.warnings)
     known = every[0].sure is not None
     asked = advice.questions(result.final, result.features, page.distance, page.answers_of)
+    shared = _shared_reasons(asked)
     return {
         "title": page.title, "command": page.command, "started": page.started, "warnings": page.warnings,
         "facts": _facts(page), "sure_from": SURE, "known": known, "clusters": every, "most": MAX_CLUSTERS,
@@ -146,11 +149,19 @@ def _content(page: Page) -> dict[str, Any]:
         "drop": [one for one in people if one.drop],
         "doubtful": [one for one in people if one.remark == PERHAPS],
         "informative": result.verdict is None or result.verdict.informative,
-        "questions": asked, "need": page.need,
+        "questions": asked, "shared": shared, "need": page.need, "open": _OPEN,
+        "reasons": [[reason for reason in one.why if reason not in shared] for one in asked],
         "more_answers": _more_answers(page),
         "names": page.names, "file": page.questions, "number_of_pairs": len(page.pairs) if page.questions else 0,
         "uncertain": float((result.final.probability < SURE).mean()) if known else None,
     }  # fmt: skip
+
+
+def _shared_reasons(asked: Sequence[advice.Question]) -> list[str]:
+    """Reasons that all of several questions have, which are said once."""
+    if len(asked) < 2:
+        return []
+    return [reason for reason in asked[0].why if all(reason in one.why for one in asked[1:])]
 
 
 def _mixed(page: Page) -> Iterator[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from semicrowd.data import Dataset
-from semicrowd.data.cells import NUMBER
+from semicrowd.data.cells import NUMBER, word_of
 from semicrowd.data.columns import Column, Columns
 
 #: Longer side of a small picture, in pixels.
@@ -35,6 +35,7 @@ class Items:
             columns = Columns(tuple(Column(f"column {number}", NUMBER) for number in range(data.num_features)))
         shown = (replace(one, name=f"{one.name} ({one.unit.name})") if one.unit else one for one in columns.columns)
         columns = replace(columns, columns=tuple(shown))
+        self._words = {one.name: one.words for one in columns.columns}
         #: Of every feature: its column, and of a category its value.
         self._columns, self.feature_names = columns.parts, columns.feature_names
 
@@ -72,7 +73,7 @@ class Items:
         values = [(d, value) for d, value, gap in of_column if not gap]
         if values[0][1] is None:
             number = float(row[values[0][0]])
-            return "" if np.isnan(number) else f"{number:.4g}"
+            return "" if np.isnan(number) else word_of(number, self._words.get(column, ())) or f"{number:.4g}"
         return next((str(value) for d, value in values if row[d]), "")
 
     def picture(self, item: int) -> str:

@@ -52,7 +52,7 @@ def execute(given: Given, run_dir: Path) -> Metrics:
         if _has_hashes(given):
             return _nothing_to_do(run_dir)
     try:
-        data, answers = load_inputs(sources(given).content)
+        data, answers = load_inputs(sources(given).content, run_dir if before else None)
         settings = resolved(given, facts_of(data, answers), data.chosen)
     except UserError as error:
         if not done:
@@ -98,6 +98,8 @@ def execute(given: Given, run_dir: Path) -> Metrics:
         replaced = read_status(run_dir).get("status")
         directory.set_status("running")  # before the old files go: what is left of them is no result
         try:
+            if resume and (kept := len(list(directory.parts.glob("*.npz")))):
+                _note(f"{run_dir}: {kept} step{'s' * (kept > 1)} of the interrupted run's start are kept, not repeated")
             if not resume:
                 if replaced:
                     was = "cut off" if replaced == "running" else replaced
@@ -109,7 +111,7 @@ def execute(given: Given, run_dir: Path) -> Metrics:
             write_json(run_dir / PROVENANCE, origin)
             if data.columns is not None:
                 data.columns.write(run_dir)
-            if data.visual_words is not None and not resume:
+            if data.visual_words is not None:
                 from semicrowd.data.visual_words import write_words
 
                 write_words(data.visual_words, run_dir)

@@ -13,7 +13,7 @@ answers support it; and k-means with the number of clusters of the best candidat
 winner (:mod:`semicrowd.starts.selection`).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, replace
 from functools import cached_property, partial
 from typing import Any, NamedTuple
@@ -176,7 +176,8 @@ class Portfolio(InitialClusters):
         candidates = self._finalists()
         best = max(candidates.values(), key=lambda one: one.scores.mean())
         self._course.step("networks", f"start: {BY_NETWORKS}")
-        networks = self._cotrained_by_networks()
+        by_networks = [*self.all_classifiers(), self.network]
+        networks = self._kept(BY_NETWORKS, by_networks, self._cotrained_by_networks)
         ahead, error = mean_difference(networks.scores, best.scores, self.answers)
         # The networks' clusters were trained on all answers, held-out ones included, so a small lead is no evidence.
         if ahead > _CLEAR_LEAD * error:
@@ -184,7 +185,7 @@ class Portfolio(InitialClusters):
         without_answers = self.without_answers(best.known.shape[1])
         for name, made in without_answers.items():
             self._course.step("features", f"start: {name}")
-            candidates[name] = self._cotrained(made(self)[self.answers.annotated], self.all_classifiers(), 0)
+            candidates[name] = self._kept(name, self.all_classifiers(), partial(self._cotrained_without_answers, made))
         winner, verdict = select(candidates, self.answers)
         if winner == EARLIER and self._in_doubt(candidates, winner):
             del candidates[EARLIER]  # it had all answers, so that none can be held out from it
@@ -202,7 +203,8 @@ class Portfolio(InitialClusters):
         quick = dict[str, Candidate]()
         for name, initial in self.initial().items():
             self._course.step("quick", f"start: {name}")
-            quick[name] = self._cotrained_quickly(initial)
+            quick_ones = self._quick_classifiers(initial)
+            quick[name] = self._kept(f"quick {name}", quick_ones, partial(self._cotrained_quickly, initial))
         finalists = dict[str, Candidate]()
         for name in sorted(quick, key=lambda name: -quick[name].scores.mean()):
             # The earlier fit may be dropped later: it takes no place, and stands in for no candidate with its clusters.
@@ -210,8 +212,16 @@ class Portfolio(InitialClusters):
             known = any(_same_clusters(quick[name], quick[other]) for other in others)
             if len(others) < _FINALISTS and (name == EARLIER or not known):
                 self._course.step("again", f"start: {name}, again with all classifiers")
-                finalists[name] = self._cotrained(quick[name].clusters, self.all_classifiers(), ROUNDS)
+                make = partial(self._cotrained, quick[name].clusters, self.all_classifiers(), ROUNDS)
+                finalists[name] = self._kept(name, self.all_classifiers(), make)
         return finalists
+
+    def _kept(
+        self, name: str, classifiers: Sequence[ItemClassifier], make: Callable[[], Candidate]
+    ) -> Candidate:  # fmt: skip
+        """The candidate that ``make`` returns, of these classifiers; an interrupted run has the ones that it had."""
+        key = RECENT.digest((self._digest, "candidate", name))
+        return RECENT.one(key, make, Candidate.arrays, partial(Candidate.of_arrays, classifiers=classifiers))
 
     @cached_property
     def _course(self) -> Course:
@@ -309,7 +319,7 @@ class Portfolio(InitialClusters):
         if name == BY_NETWORKS:
             return self._cotrained_by_networks()
         if without_answers is not None:
-            return self._cotrained(without_answers(self)[self.answers.annotated], self.all_classifiers(), 0)
+            return self._cotrained_without_answers(without_answers)
         initial = self.initial().get(name)
         if initial is None:
             return None
@@ -323,8 +333,15 @@ class Portfolio(InitialClusters):
         return shares | {self.first: shares[self.first] + stack.share(self.network)}
 
     def _cotrained_quickly(self, initial: Initial) -> Candidate:
-        quick = [one for preparation in initial.preparations for one in self.classifiers[preparation][:2]]
-        return self._cotrained_in_one_way(initial.clusters(), quick, ROUNDS, independent=False)
+        return self._cotrained_in_one_way(
+            initial.clusters(), self._quick_classifiers(initial), ROUNDS, independent=False
+        )
+
+    def _quick_classifiers(self, initial: Initial) -> list[ItemClassifier]:
+        return [one for preparation in initial.preparations for one in self.classifiers[preparation][:2]]
+
+    def _cotrained_without_answers(self, clusters: ClustersWithoutAnswers) -> Candidate:
+        return self._cotrained(clusters(self)[self.answers.annotated], self.all_classifiers(), 0)
 
     def _cotrained_by_networks(self) -> Candidate:
         x = self.prepared[self.first]

@@ -5,7 +5,7 @@ import os
 import pickle
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from threading import Lock, local
 from time import perf_counter
@@ -86,7 +86,8 @@ class RecentResults:
 
     @contextmanager
     def kept_in(self, folder: Path) -> Iterator[None]:
-        """Within the block, :meth:`arrays` keeps its results in this folder, which is removed if there is no error."""
+        """Within the block, :meth:`arrays` and :meth:`one` keep results in this folder; it is removed without an error.
+        """
         with self._set("folder", folder):
             yield
         shutil.rmtree(folder, ignore_errors=True)
@@ -112,7 +113,8 @@ class RecentResults:
         computed : key → function; a key is a :meth:`digest` of all that the result depends on
         """
         folder: Path | None = getattr(self._of_thread, "folder", None)
-        kept = {} if folder is None else {key: one for key in computed if (one := _read(folder / f"{key}.npz"))}
+        there = {} if folder is None else {key: _read(folder / f"{key}.npz", "array") for key in computed}
+        kept = {key: arrays for key, arrays in there.items() if arrays is not None}
         # Not a backend that the user has chosen for something else: threads of one process would share their settings.
         in_parallel = Parallel(
             getattr(self._of_thread, "processes", None) or 1, backend="loky", return_as="generator", max_nbytes=None,
@@ -130,6 +132,31 @@ class RecentResults:
                 write_arrays(folder / f"{key}.npz", {"array": array, "seconds": np.array(seconds)})
             yield array
 
+    def one(
+        self, key: str, make: Callable[[], T], arrays: Callable[[T], Mapping[str, np.ndarray]],
+        of_arrays: Callable[[Mapping[str, np.ndarray]], T],
+    ) -> T:  # fmt: skip
+        """What ``make`` returns; within :meth:`kept_in`, what an interrupted fit has kept under the same key.
+
+        Parameters
+        ----------
+        key : a :meth:`digest` of all that the result depends on
+        arrays, of_arrays : the result as arrays by name, which are all that is written, and the result from them
+        """
+        folder: Path | None = getattr(self._of_thread, "folder", None)
+        if folder is None:
+            return make()
+        path = folder / f"{key}.npz"
+        if (kept := _read(path)) is not None:
+            with suppress(KeyError):  # kept by another version
+                found = of_arrays(kept)
+                self._of_thread.saved = self.saved + float(kept["seconds"])
+                return found
+        begin = self.clock()
+        made = make()
+        write_arrays(path, {**arrays(made), "seconds": np.array(self.clock() - begin)})
+        return made
+
     def _keep(self, key: str, result: bytes, seconds: float) -> None:
         if len(result) > _MOST_BYTES:
             return
@@ -139,13 +166,13 @@ class RecentResults:
                 del self._kept[next(iter(self._kept))]
 
 
-def _read(path: Path) -> dict[str, np.ndarray] | None:
-    """The arrays ``array`` and ``seconds``; None if they are not there or damaged."""
+def _read(path: Path, *names: str) -> dict[str, np.ndarray] | None:
+    """The arrays ``seconds`` and ``names`` at least; None if they are not there or damaged."""
     try:
         kept = read_npz(path)
     except UserError:
         return None
-    return kept if {"array", "seconds"} <= kept.keys() else None
+    return kept if {"seconds", *names} <= kept.keys() else None
 
 
 def _timed(compute: Callable[[], np.ndarray], parent: int) -> tuple[np.ndarray, float]:

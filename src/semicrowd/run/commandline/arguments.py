@@ -17,6 +17,8 @@ _SEEDS = re.compile(r"seed=(\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*)")
 _QUOTES = "\"'"
 #: Longest folder name made from arguments, in characters.
 _LONGEST = 120
+#: Characters of a name with a hash, at most, before settings other than files are left out.
+_READABLE = 50
 #: Settings of how a run is executed, which are not part of a folder's name.
 _NOT_NAMED = ("resume", "figures", "logger", "trainer")
 #: Settings of which a folder's name has only the file's name, and choices that these settings imply.
@@ -166,7 +168,8 @@ def folder_name(overrides: Sequence[str], *, all_of_them: bool = False) -> str:
 
     ``["data=mnist", "+note=a", "seed=0"]`` gives ``data-mnist_note-a_seed-0``, and ``["data.path=a.csv", "seed=0"]``
     gives ``a.csv_seed-0``. Folders of paths are left out, and characters that need quoting are replaced; a short hash
-    then keeps different overrides apart. Settings of how a run is executed are left out, unless ``all_of_them``: two
+    then keeps different overrides apart, and files are named without their endings, other settings only where the name
+    stays short. Settings of how a run is executed are left out, unless ``all_of_them``: two
     jobs of a sweep may differ in nothing else.
     """
     named = [o for o in overrides if "=" in o and (all_of_them or not _not_in_name(o))]
@@ -179,17 +182,35 @@ def folder_name(overrides: Sequence[str], *, all_of_them: bool = False) -> str:
     name = re.sub(r"[^\w.+-]", "_", shown).lstrip(".")  # such as a folder of images that is called ..
     if name and name == shown and "/" not in plain and len(name.encode()) <= _LONGEST:
         return name
+    if any(_key(o) in _FILES for o in named):
+        name = _named_after_files(named, _LONGEST if all_of_them else _READABLE)
     short = name.encode()[: _LONGEST - 9].decode(errors="ignore")  # file systems count bytes
     return f"{short}-{hashlib.sha256(plain.encode(errors='surrogateescape')).hexdigest()[:8]}"
+
+
+def _named_after_files(overrides: Sequence[str], longest: int) -> str:
+    """Stems of the files, and the settings that fit into so many characters; a hash is to keep others apart."""
+    parts = {o: _plain(_shown(o, stem=True)) for o in overrides}
+    used = {o for o in overrides if _key(o) in _FILES}
+    for one in overrides:
+        if len("_".join(parts[o] for o in overrides if o in used or o == one)) <= longest:
+            used.add(one)
+    return "_".join(parts[o] for o in overrides if o in used and parts[o])
+
+
+def _plain(text: str) -> str:
+    """Without characters that need quotes; ``+`` between the values of a list."""
+    return "+".join(re.sub(r"[^\w.+-]+", "_", value).strip("_.") for value in text.split(","))
 
 
 def _key(override: str) -> str:
     return override.split("=", 1)[0].lstrip("+~")
 
 
-def _shown(override: str) -> str:
+def _shown(override: str, *, stem: bool = False) -> str:
     if _key(override) in _FILES:
-        return ",".join(PurePath(path).name for path in override.split("=", 1)[1].split(","))
+        paths = [PurePath(path) for path in override.split("=", 1)[1].split(",")]
+        return ",".join(path.stem if stem else path.name for path in paths)
     return override.lstrip("+").replace("=", "-", 1)
 
 

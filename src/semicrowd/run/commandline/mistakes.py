@@ -26,11 +26,12 @@ def explain(error: Exception, arguments: Sequence[str]) -> UserError:
     if isinstance(error, UserError):
         return error
     if isinstance(error, MissingConfigException) and error.missing_cfg_file is not None:
-        group, _, name = error.missing_cfg_file.partition("/")
-        if name and (path := Path(name)).exists() and group in ("data", "annotations"):
-            kind = "file" if group == "annotations" else "images" if path.is_dir() else "table"
-            usual = f"{group}={kind} {group}.path={name}"
-            return UserError(f"{group}={name}: a path, where a choice is expected; write {usual}")
+        group, _, path = error.missing_cfg_file.partition("/")
+        if path and Path(path).exists() and group in ("data", "annotations"):
+            kind = "file" if group == "annotations" else "images" if Path(path).is_dir() else "table"
+            usual = f"{group}={kind} {group}.path={path}"
+            return UserError(f"{group}={path}: a path, where a choice is expected; write {usual}")
+        group, _, name = error.missing_cfg_file.rpartition("/")
         options = sorted(error.options or [])
         return UserError(f"{group}={name}: no such {group}{nearest(name, options)}; there are {', '.join(options)}")
     if isinstance(error, OverrideParseException):
