@@ -34,7 +34,7 @@ from semicrowd.data.cells import (
     without_gaps,
 )
 from semicrowd.data.units import Unit, first_with_two_meanings, has_decimal_comma
-from semicrowd.errors import UserError, listed
+from semicrowd.errors import UserError, listed, nearest, other_spelling
 from semicrowd.files import write_csv, write_json
 
 #: File in a run's folder with the conversion of each column, for new items.
@@ -199,13 +199,7 @@ class Columns:
             If a column is missing, or cells of numerical columns are no numbers: the first one of each such column.
             And for a number that may have a decimal sign or one between thousands.
         """
-        missing = [column.name for column in self.columns if column.name not in frame]
-        if missing:
-            if len(missing) == len(self.columns):
-                raise UserError(f"{where}: no column {listed(missing)}: none of the {len(missing)} with which the run "
-                                "was trained")
-            raise UserError(f"{where}: no column {', '.join(missing)}; expected those that the run was trained with: "
-                            f"{', '.join(column.name for column in self.columns)}")
+        self.check_there(frame.columns, where)
         own = {column.name for column in self.columns}
         notes = [f"column {name}: ignored, because the run was trained without it" for name in frame.columns
                  if name not in own]
@@ -234,9 +228,26 @@ class Columns:
             parts.append((texts[:, None] == np.array(column.values)).astype(float))
             unknown = sorted(set(texts.tolist()) - set(column.values))
             if unknown:
-                notes.append(f"column {column.name}: {', '.join(unknown[:3])[:60]} is not among the categories of "
+                notes.append(f"column {column.name}: {_unknown(unknown, column.values)} is not among the categories of "
                              "the training items; encoded as zeros")
         return np.hstack(parts), tuple(notes)
+
+    def check_there(self, names: Iterable[str], where: str) -> None:
+        """Refuse a table with these columns if one of the fit is missing; ``where`` is its name in messages.
+
+        Raises
+        ------
+        UserError
+            Naming the missing columns, and those that may be meant.
+        """
+        own, there = {column.name for column in self.columns}, set(names)
+        missing = [column.name for column in self.columns if column.name not in there]
+        if missing and len(missing) == len(self.columns):
+            raise UserError(f"{where}: no column {listed(missing)}: none of the {len(missing)} with which the run "
+                            "was trained")
+        if missing:
+            raise UserError(f"{where}: no column {listed(missing)}, with which the run was trained"
+                            f"{nearest(missing[0], there - own)}")
 
     def fill(self, features: np.ndarray) -> np.ndarray:
         """Replace missing values by medians, and append the missing indicators (1 where the value was missing)."""
@@ -352,6 +363,12 @@ def _read_column(content: dict[str, Any]) -> Column:
     unit = content.get("unit")
     words = {name: tuple(content.get(name, ())) for name in ("values", "gap_words", "words")}
     return Column(**{**content, **words, "unit": None if unit is None else Unit(**unit)})
+
+
+def _unknown(words: Sequence[str], known: Sequence[str]) -> str:
+    """The first of some words that are no categories, each with a category that is the same but for capitals."""
+    return ", ".join(f"{word[:20]} ({other} is)" if (other := other_spelling(word, known)) else word[:20]
+                     for word in words[:3])
 
 
 def _of_numbers(name: str, kind: str, values: np.ndarray) -> Column:
