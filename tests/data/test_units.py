@@ -164,7 +164,7 @@ def test_a_number_that_has_two_meanings_is_refused(tmp_path: Path) -> None:
         r"out with 'data\.ignore=\[day\]', or replace them by numbers$"
     )):  # fmt: skip
         load(tmp_path, 'price,day\n999,2024-01-01\n"1,234",2024-01-02\n"2,345",2024-02-03\n')
-    with pytest.raises(UserError, match=r"thousands\); convert such signs with pandas, or leave them out with X\.drop"):
+    with pytest.raises(UserError, match=r"thousands\); convert them to numbers with pandas, or leave them"):
         Columns.of(pd.DataFrame({"price": ["1,234", "999", "2,345"]}), "X")
     with pytest.raises(UserError, match=r"10\.000 € may have a decimal sign or one between thousands"):
         load(tmp_path, "x,price\n1,10.000 €\n2,950 €\n3,12.500 €\n")

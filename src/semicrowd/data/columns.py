@@ -350,7 +350,7 @@ def _refusal(refused: dict[str, tuple[str, bool]], where: str) -> str:
     others = [name for name, (_, unclear) in refused.items() if not unclear]
     way_out = f"leave them out with {_without(others or refused, where)}"
     if len(others) < len(refused):
-        say = ("convert such signs with pandas" if where == IN_PYTHON
+        say = ("convert them to numbers with pandas" if where == IN_PYTHON
                else "say which with data.decimal=point or data.decimal=comma")  # fmt: skip
         way_out = f"{say}; leave the others out with {_without(others, where)}" if others else f"{say}, or {way_out}"
     if others:
