@@ -81,6 +81,24 @@ def nearest(word: str, words: Iterable[str], prefix: str = "") -> str:
     return f"; the nearest is {prefix}{lower[close[0]]}" if close else ""
 
 
+def spelled_alike(names: Iterable[str]) -> list[list[str]]:
+    """Groups of different names that only differ by capitals and blanks, such as Steel and steel."""
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        groups.setdefault(letters(name), []).append(name)
+    return [group for spelling, group in groups.items() if spelling and len(group) > 1]
+
+
+def other_spelling(name: str, names: Iterable[str]) -> str | None:
+    """The first of some names that only differs from this one by capitals and blanks."""
+    return next((one for one in names if one != name and letters(one) == letters(name)), None)
+
+
+def letters(name: str) -> str:
+    """What different spellings of a name share: capitals and blanks do not matter."""
+    return "".join(name.casefold().split())
+
+
 @contextmanager
 def naming_extras() -> Iterator[None]:
     """If a module of :data:`EXTRAS` is not installed, raise a :class:`UserError` that says how to install it.

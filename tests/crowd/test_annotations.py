@@ -55,14 +55,16 @@ def test_repeated_answers_are_counted_and_kept() -> None:
     )
     assert answers.num_pairs == 6
     assert answers.notes == (
-        "arrays: 2 duplicate answers (same pair, annotator and label), kept",
-        "arrays: 1 pair about which an annotator gave both answers, all kept",
+        "arrays: 2 duplicate answers (same pair, annotator and label, such as 0 about row 1 and row 2), kept",
+        "arrays: 1 pair about which an annotator gave both answers, such as 0 about row 3 and row 4, all kept",
     )
 
 
 def test_a_pair_that_two_annotators_answer_both_ways_is_one_pair() -> None:
     answers = PairAnnotations.from_arrays([0, 0, 0, 1], [1, 1, 1, 0], [0, 0, 1, 1], [0, 1, 0, 1], num_items=2)
-    assert answers.notes == ("arrays: 1 pair about which an annotator gave both answers, all kept",)
+    assert answers.notes == (
+        "arrays: 1 pair about which an annotator gave both answers, such as 0 about row 0 and row 1, all kept",
+    )
 
 
 def test_empirical_quality_counts_by_hand() -> None:

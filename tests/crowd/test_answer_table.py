@@ -97,7 +97,6 @@ def test_ids_that_look_like_rows_win(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ("cow,bull,ann,1\n", ", line 2, column i: cow; expected the id of an item, such as ant and bee,"),
         ("ant,bee,ann,1\ncow,bull,ann,1\nsow,pig,ann,1\nox,ant,ann,1\n",
          ": only 2 of its 7 items are there, not bull, cow, ox, pig, sow; is it a file about other items?"),
         ("0,1,ann,1\n5,2,ann,1\n", ", line 3, column i: 5; expected the id of an item, such as ant and bee, or row"),
@@ -114,6 +113,32 @@ def test_a_few_answers_about_items_that_are_not_in_the_table_are_left_out_and_co
     answers = read(tmp_path, HEADER + "ant,bee,ann,1\ncat,cow,ann,1\n", IDS)
     assert pairs(answers) == [(0, 1, "ann", 1)]
     assert answers.notes[0] == "answers.csv: 1 of 2 rows are about items that are not there, and left out (cow)"
+
+
+def test_answers_of_which_no_id_is_there_are_about_other_items(tmp_path: Path) -> None:
+    path = tmp_path / "answers.csv"
+    said = (f"none of the 2 ids of {path} is among the items: the answers are about other items, or ids are written "
+            "otherwise, e.g. cow, while items are such as ant")  # fmt: skip
+    assert refused(tmp_path, HEADER + "cow,bull,ann,1\n", IDS) == said
+    said = said.replace("e.g. cow", "e.g. Ant")
+    assert refused(tmp_path, HEADER + "Ant,BEE,ann,1\n", IDS) == f"{said}; Ant is not there, ant is"
+
+
+def test_an_id_that_differs_by_capitals_and_blanks_alone_is_said_to(tmp_path: Path) -> None:
+    answers = read(tmp_path, HEADER + "ant,bee,ann,1\ncat, B ee,ann,1\n", IDS)
+    assert answers.notes[0].endswith("are not there, and left out (B ee; B ee is not there, bee is)")
+    ids = ("1", "2", "3", "4", "5a")
+    assert refused(tmp_path, HEADER + "1,2,ann,1\n3,4,ann,1\n,5A,ann,1\n", ids).endswith("; 5A is not there, 5a is")
+
+
+def test_an_example_of_repeated_answers_has_the_names_of_the_items(tmp_path: Path) -> None:
+    answers = read(tmp_path, HEADER + "ant,bee,ann,1\ncat,elk,bob,1\nelk,cat,bob,1\nant,bee,ann,0\n", IDS)
+    assert answers.notes[1:] == (
+        "answers.csv: 1 duplicate answer (same pair, annotator and label, such as bob about cat and elk), kept",
+        "answers.csv: 1 pair about which an annotator gave both answers, such as ann about ant and bee, all kept",
+    )
+    again = csv_file.joined([answers, answers], IDS)
+    assert "such as bob about cat and elk), kept" in " ".join(again.notes)
 
 
 def test_whole_numbers_are_row_numbers_whatever_the_files_are_called(tmp_path: Path) -> None:

@@ -181,14 +181,15 @@ def test_a_row_of_commas_between_answers_is_refused(tmp_path: Path) -> None:
 
 def test_names_become_the_same_hashes_everywhere_and_the_salt_is_its_owners(tmp_path: Path) -> None:
     answers = PairAnnotations.from_arrays(
-        [0, 1, 2], [1, 2, 3], [0, 1, 2], [1, 0, 1], num_items=4, worker_names=["Zoe", "Anna", "Mia"],
+        [0, 1, 2, 2], [1, 2, 3, 3], [0, 1, 2, 2], [1, 0, 1, 1], num_items=4, worker_names=["Zoe", "Anna", "Mia"],
         true_sensitivity=[0.1, 0.2, 0.3], true_specificity=[0.1, 0.2, 0.3],
     )  # fmt: skip
     hidden = anonymised(answers, tmp_path)
     assert list(hidden.worker_names) == sorted(hidden.worker_names)
     assert not set(hidden.worker_names) & {"Zoe", "Anna", "Mia"}
     assert hidden.true_sensitivity is not None
-    assert hidden.true_sensitivity[hidden.worker].tolist() == [0.1, 0.2, 0.3]
+    assert hidden.true_sensitivity[hidden.worker].tolist() == [0.1, 0.2, 0.3, 0.3]
+    assert f"such as {hidden.worker_names[hidden.worker[2]]} about row 2 and row 3" in hidden.notes[0]
     some = answers.some(np.array([1]))
     assert anonymised(some, tmp_path).worker_names == hidden.worker_names
     assert anonymised(answers, tmp_path / "another").worker_names != hidden.worker_names

@@ -82,11 +82,45 @@ def test_items_are_found_in_each_file_by_itself(tmp_path: Path) -> None:
     assert rows(answers) == [("everybody", 0, 4, 0), ("everybody", 0, 4, 1)]
 
 
+def test_people_can_be_left_out_by_their_names(three: list[Path]) -> None:
+    answers = answers_of_files(DATA, FileSettings(path=three, leave_out=("eve",)))
+    assert rows(answers) == [ALL[0], ALL[-1]]
+    assert answers.worker_names == ("zoe", "bob")
+    assert answers.notes[-1] == "4 answers of eve are left out: annotations.leave_out"
+    with pytest.raises(UserError, match=r'^annotations\.leave_out=\["zoë"\]: no answers of zoë; the nearest is zoe$'):
+        answers_of_files(DATA, FileSettings(path=three, leave_out=("bob", "zoë")))
+    with pytest.raises(UserError, match=r"^annotations\.leave_out=.*: these are all people; expected answers of o"):
+        answers_of_files(DATA, FileSettings(path=three, leave_out=("bob", "eve", "zoe")))
+
+
+def test_people_may_be_called_by_numbers(tmp_path: Path) -> None:
+    path = written(tmp_path, "i,j,worker,label\na,b,7,1\na,c,12,0\n", "numbers.csv")
+    assert rows(answers_of_files(DATA, FileSettings(path=path, leave_out=(7,)))) == [("12", 0, 2, 0)]
+
+
+def test_people_of_an_anonymous_run_are_left_out_by_the_names_in_its_files(three: list[Path], tmp_path: Path) -> None:
+    everybody = answers_of_files(DATA, FileSettings(path=three, anonymise=True), root=tmp_path)
+    first, *others = everybody.worker_names
+    answers = answers_of_files(DATA, FileSettings(path=three, anonymise=True, leave_out=(first,)), root=tmp_path)
+    assert answers.worker_names == tuple(others)
+    with pytest.raises(UserError, match=r"leave_out=\[eve\]: no answers of eve"):
+        answers_of_files(DATA, FileSettings(path=three, anonymise=True, leave_out=("eve",)), root=tmp_path)
+
+
+def test_rows_are_read_as_fit_takes_them() -> None:
+    row = ("a", "b", "Mia", "same")
+    for given in ([row], [list(row)], np.array([row])):
+        read = semicrowd.read_answers(given)
+        assert read[["i", "j", "worker", "label"]].to_numpy().tolist() == [["a", "b", "Mia", 1]]
+    with pytest.raises(UserError, match=r"answers: shape \(1, 2\); expected \[answers, 3 to 5\]: i, j\[, worker\], "):
+        semicrowd.read_answers([("a", "b")])
+
+
 def test_a_mistake_names_its_file(three: list[Path]) -> None:
     three[1].write_text("item,worker,group\ny,eve,1\nz,eve,2\n")
-    with pytest.raises(UserError, match=r"groups.csv, line 2, column item: y; expected the id of an item"):
+    with pytest.raises(UserError, match=r"none of the 2 ids of .*groups.csv is among the items"):
         answers_of_files(DATA, FileSettings(path=three))
-    with pytest.raises(UserError, match=r"groups.csv, row 0, column item: y; expected the id of an item"):
+    with pytest.raises(UserError, match=r"none of the 2 ids of .*groups.csv is among the items"):
         checked_answers(semicrowd.read_answers(three), 5, DATA.ids)
     three[0].write_text("i,j,label\na,b,perhaps\n")
     with pytest.raises(UserError, match=r"pairs.csv, line 2, column label: perhaps; expected"):

@@ -127,6 +127,13 @@ def test_an_id_that_is_there_twice_is_refused(tmp_path: Path) -> None:
         load(written(tmp_path, "id,x\na,1\n,2\n"))
 
 
+def test_of_many_columns_only_the_missing_one_is_named_with_the_nearest(tmp_path: Path) -> None:
+    frame = pd.DataFrame({f"x{k}": [0.5, 1.5, 2.5] for k in range(63)} | {"tyre width": [1.5, 2.5, 4.0]})
+    columns = Columns.of(frame, "X")
+    with pytest.raises(UserError, match=r"^new: no column tyre width, with which the run was trained; the nearest is "):
+        columns.features(frame.rename(columns={"tyre width": "tire width"}), "new", lambda *_: "", new=True)
+
+
 def test_new_items_are_read_by_the_columns_names(tmp_path: Path) -> None:
     data = load(written(tmp_path, MESSY), "joined").with_gaps_filled()
     assert data.columns is not None
@@ -142,7 +149,7 @@ def test_new_items_are_read_by_the_columns_names(tmp_path: Path) -> None:
     frame.assign(shoes=1).to_csv(tmp_path / "new.csv", index=False)
     assert any("shoes: ignored" in note for note in load_new_items(tmp_path / "new.csv", columns).notes)
     frame.drop(columns="age").to_csv(tmp_path / "new.csv", index=False)
-    with pytest.raises(UserError, match="no column age; expected those that the run was trained with"):
+    with pytest.raises(UserError, match=r"no column age, with which the run was trained$"):
         load_new_items(tmp_path / "new.csv", columns)
     frame[["id"]].assign(shoes=1).to_csv(tmp_path / "new.csv", index=False)
     with pytest.raises(UserError, match=f"none of the {len(columns.columns)} with which the run was trained"):

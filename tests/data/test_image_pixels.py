@@ -88,7 +88,7 @@ def test_what_is_not_alike_is_made_so_and_said(tmp_path: Path) -> None:
     assert np.array_equal(rows["f_turned.png"], _planes(np.rot90(turned, -1)))
     assert np.allclose(rows["g_moves.gif"], 40 / 255)
     assert [note.removeprefix(f"{tmp_path}: ") for note in data.notes] == [
-        "2 other files are left out: a.png, notes.txt",
+        "2 other files are left out: .hidden/a.png, notes.txt",
         "1 of 8 images: 16 bits a colour, taken as 8 (d_deep.png)",
         "1 of 8 images: transparent parts, taken as white (e_alpha.png)",
         "1 of 8 images: turned upright, as their EXIF data say (f_turned.png)",
@@ -230,12 +230,13 @@ def test_files_that_are_wrong_are_left_out_where_that_is_asked_for(tmp_path: Pat
     for name in ("a.png", "c.png"):
         _save(tmp_path, name, _noise(8, 8, 3))
     (tmp_path / "b.png").write_bytes((tmp_path / "a.png").read_bytes()[:80])
-    (tmp_path / "d.jpg").write_bytes(b"no image")
+    (tmp_path / "e").mkdir()
+    (tmp_path / "e" / "d.jpg").write_bytes(b"no image")
     data = _load(tmp_path, skip_unreadable=True)
     assert data.files == ("a.png", "c.png")
-    said = "2 unreadable files are left out, and rows are counted without: b.png, d.jpg"
+    said = "2 unreadable files are left out, and rows are counted without: b.png, e/d.jpg"
     assert any(said in note for note in data.notes)
-    with pytest.raises(UserError, match=r"b\.png: .*; and 1 more: d\.jpg; mend or remove, or leave out with"):
+    with pytest.raises(UserError, match=r"b\.png: .*; and 1 more: e/d\.jpg; mend or remove, or leave out with"):
         _load(tmp_path)
     for name in ("a.png", "c.png"):
         (tmp_path / name).unlink()

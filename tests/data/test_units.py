@@ -154,8 +154,18 @@ def test_a_number_that_has_two_meanings_is_refused(tmp_path: Path) -> None:
     assert data.features[:, 1].tolist() == [1500, 999, 1000000]
     with pytest.raises(UserError, match=r"1\.234 € may have a decimal sign or one between thousands"):
         load(tmp_path, 'x,price\n1,1.234 €\n2,"12,50 €"\n3,12.50 €\n')
-    with pytest.raises(UserError, match=r"price \(numbers with signs between .*, such as 1,234; write 1234\.5"):
+    with pytest.raises(UserError, match=(
+        r"price \(1,234 may have a decimal sign or one between thousands\); say which with data\.decimal=point or "
+        r"data\.decimal=comma, or leave them out with 'data\.ignore=\[price\]'$"
+    )):  # fmt: skip
         load(tmp_path, 'x,price\n1,999\n2,"1,234"\n3,"2,345"\n')
+    with pytest.raises(UserError, match=(
+        r"price \(.*\), day \(a date\); say which with data\.decimal=point or data\.decimal=comma; leave the others "
+        r"out with 'data\.ignore=\[day\]', or replace them by numbers$"
+    )):  # fmt: skip
+        load(tmp_path, 'price,day\n999,2024-01-01\n"1,234",2024-01-02\n"2,345",2024-02-03\n')
+    with pytest.raises(UserError, match=r"thousands\); convert them to numbers with pandas, or leave them"):
+        Columns.of(pd.DataFrame({"price": ["1,234", "999", "2,345"]}), "X")
     with pytest.raises(UserError, match=r"10\.000 € may have a decimal sign or one between thousands"):
         load(tmp_path, "x,price\n1,10.000 €\n2,950 €\n3,12.500 €\n")
 

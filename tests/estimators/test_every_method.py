@@ -137,6 +137,7 @@ def test_parameters_that_do_not_go_together(quick: Callable[..., CrowdClusterer]
     [
         ("cotrain", "n_clusters", "CoTraining has no parameter n_clusters and finds the number of clusters by itself; "
                                   "max_clusters limits it"),
+        ("cotrain", "settings", "CoTraining has no parameter settings; SCDC and BayesSCDC take settings"),
         ("kmeans", "randomstate", "KMeansOnly has no parameter randomstate; the nearest is random_state"),
     ],
 )  # fmt: skip

@@ -33,6 +33,16 @@ def _is(answers: PairAnnotations | None, **expected: Any) -> None:
         assert np.asarray(getattr(answers, name)).tolist() == values, name
 
 
+def test_items_and_answers_that_have_changed_places_are_refused() -> None:
+    answers = pd.DataFrame(ROWS, columns=["i", "j", "worker", "label", "task"])[["i", "j", "worker", "label"]]
+    items = pd.DataFrame({"x": [0.0, 1.0, 2.0, 3.0], "item": list("abcd"), "label": [0, 1, 0, 1]})
+    for wrong in (items, items[["x"]].to_numpy()):
+        with pytest.raises(UserError, match=(
+            r"^X has the columns of answers \(i, j, worker, label\): are X and the answers swapped\? expected fit"
+        )):  # fmt: skip
+            ConstrainedKMeans(2).fit(answers, wrong)
+
+
 def test_arrays_of_three_to_five_columns() -> None:
     table = np.array(ROWS)
     _is(checked_answers(table, 4), task=[0, 0, 1], worker_names=["7", "12"])
@@ -229,8 +239,10 @@ def test_a_data_frame_is_read_as_a_table_of_the_command_line_is() -> None:
     known = MIXED["x"].notna()
     assert adjusted_rand_score(MIXED["label"][known], model.labels_[known]) == 1.0
     assert model.predict(MIXED[["kind", "x"]]).tolist() == model.labels_.tolist()
-    with pytest.raises(UserError, match="X: no column kind; expected those"):
-        model.predict(MIXED[["x"]])
+    with pytest.raises(UserError, match=r"X: no column kind, with which the run was trained; the nearest is kinds$"):
+        model.predict(MIXED[["x"]].assign(kinds="a", more=1))
+    with pytest.warns(UserWarning, match=r"column kind: A \(a is\), c is not among the categories of the training"):
+        model.predict(pd.DataFrame({"kind": ["A", "a", "c"], "x": 1.0}))
     with pytest.raises(UserError, match=r"X, row 2, column x: two; expected a number$"):
         model.predict(pd.DataFrame({"kind": "a", "x": ["1", "0", "two", "3"]}))
     said = r"^X, row 2, column x: two; row 0, column y: -x; .*X.drop\(columns=\['x', 'y'\]\)"

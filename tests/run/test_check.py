@@ -180,6 +180,30 @@ def test_columns_that_say_nothing_or_too_much_and_copies_are_named() -> None:
     assert "column nr counts the rows: an id is data.id=nr" in " ".join(odd_items(counted))
 
 
+def test_categories_and_people_that_are_written_in_two_ways_are_named() -> None:
+    frame = pd.DataFrame({"frame": ["Steel", "steel", "alu", "", " ", "steel"] * 4, "x": range(24)})
+    data = Dataset("table", np.zeros((24, 1), np.float32), columns=Columns.of(frame, "mine.csv"))
+    lines = [line for line in odd_items(data) if "written differently" in line]
+    assert lines == ["column frame: Steel and steel are 2 categories, since they are written differently; if they mean "
+                     "the same, write one word in the table"]  # fmt: skip
+    answers = replace(answers_of([0.9] * 3, [0.9] * 3), worker_names=("MIA", "Bo", "Mia"))
+    assert odd_answers(answers) == ["MIA and Mia count as 2 people, since the names are written differently; if they "
+                                    "are one person, write one name in the answers"]  # fmt: skip
+
+
+def test_files_that_have_changed_places_are_told(train: Command, tmp_path: Path) -> None:
+    pairs, items = tmp_path / "pairs.csv", tmp_path / "items.csv"
+    pairs.write_text("\ufeffi;j;worker;label\na;b;Mia;same\nb;c;Mia;same\n", encoding="utf-8")
+    items.write_text("id,x\na,1\nb,2\nc,4\n")
+    said = f"error: {pairs} looks like a file of answers: are data.path and annotations.path swapped?\n"
+    done = check(f"data.path={pairs}", f"annotations.path={items}")
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
+    done = train("data=table", f"data.path={pairs}", "annotations=file", f"annotations.path={items}")
+    assert (done.returncode, done.stderr) == (2, said)
+    pairs.write_text("item,label,x\na,1,2\nb,1,3\nc,0,7\n")  # items with classes
+    assert "swapped" not in check(f"data.path={pairs}", f"annotations.path={items}").stderr
+
+
 def test_it_says_all_of_a_table_and_its_answers(tmp_path: Path) -> None:
     (tmp_path / "items.csv").write_text("id,x,where\n" + "".join(f"u{k},{k * k},{'ab'[k % 2]}\n" for k in range(12)))
     rows = [f"t,ann,u{k},{k % 2}" for k in range(6)]

@@ -115,7 +115,7 @@ def test_columns_are_found_by_their_names_and_a_missing_one_is_named(
     assert done.stderr == "note: column more: ignored, because the run was trained without it\n"
     table.drop(columns="x").to_csv(tmp_path / "fewer.csv", index=False)
     done = predict("run", "fewer.csv")
-    refused(done, "fewer.csv: no column x; expected those that the run was trained with: x, y, kind")
+    refused(done, "fewer.csv: no column x, with which the run was trained")
 
 
 def test_units_and_words_for_nothing_are_those_of_the_run(train: Command, predict: Command, tmp_path: Path) -> None:

@@ -191,6 +191,7 @@ class PairAnnotations:
         simulated: bool = False,
         source: str = "arrays",
         where: Callable[[int], str] | None = None,
+        item_names: Sequence[str] | None = None,
     ) -> "PairAnnotations":
         """Make an object from arrays, after checking them.
 
@@ -199,6 +200,7 @@ class PairAnnotations:
         i, j, worker, label, task : [P] integers; see the class
         worker_names : names of the annotators; by default their numbers
         where : function that describes row p in error messages, by default "``source``, row p"
+        item_names : [N] names of the items in notes; None: they are called by their rows
 
         Raises
         ------
@@ -228,7 +230,7 @@ class PairAnnotations:
         ]
         return cls(
             arrays["i"], arrays["j"], arrays["worker"], arrays["label"], arrays.get("task"), num_items, names,
-            truth[0], truth[1], simulated, source, _repeated(arrays, num_items, source),
+            truth[0], truth[1], simulated, source, _repeated(arrays, num_items, source, names, item_names),
         )
 
 
@@ -271,20 +273,29 @@ def _rates(rates: ArrayLike | None, name: str, num_annotators: int, source: str)
     return array
 
 
-def _repeated(arrays: dict[str, np.ndarray], num_items: int, source: str) -> tuple[str, ...]:
-    """Notes on several answers of the same annotator about the same pair."""
+def _repeated(
+    arrays: dict[str, np.ndarray], num_items: int, source: str, people: Sequence[str], items: Sequence[str] | None
+) -> tuple[str, ...]:
+    """Notes on several answers of the same annotator about the same pair, each with an example."""
     low, high = np.minimum(arrays["i"], arrays["j"]), np.maximum(arrays["i"], arrays["j"])
     answers = pd.DataFrame({"worker": arrays["worker"], "pair": low * num_items + high, "label": arrays["label"]})
     table = answers.groupby(["worker", "pair"])["label"].agg(["size", "sum"]).reset_index()
     contradictory = (table["sum"] > 0) & (table["sum"] < table["size"])
     duplicates = int((table["size"] - 1)[~contradictory].sum())
+
+    def example(chosen: pd.Series) -> str:
+        row = table[chosen].iloc[0]
+        pair = [items[k].strip() if items is not None else f"row {k}" for k in divmod(int(row["pair"]), num_items)]
+        return f"{people[int(row['worker'])]} about {pair[0]} and {pair[1]}"
+
     notes = []
     if duplicates:
-        notes.append(
-            f"{source}: {duplicates} duplicate answer{'s' * (duplicates > 1)} (same pair, annotator and label), kept"
-        )
+        several = "s" * (duplicates > 1)
+        notes.append(f"{source}: {duplicates} duplicate answer{several} (same pair, annotator and label, "
+                     f"such as {example(~contradictory & (table['size'] > 1))}), kept")
     if contradictory.any():
         count = table["pair"][contradictory].nunique()
         pairs = "pairs" if count > 1 else "pair"
-        notes.append(f"{source}: {count} {pairs} about which an annotator gave both answers, all kept")
+        notes.append(f"{source}: {count} {pairs} about which an annotator gave both answers, such as "
+                     f"{example(contradictory)}, all kept")
     return tuple(notes)

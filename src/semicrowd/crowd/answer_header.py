@@ -86,6 +86,12 @@ def header_of(
     return kind, {name: header.index(name) for name in wanted}
 
 
+def looks_like_answers(row: Sequence[str]) -> bool:
+    """Whether a header is that of answers and hardly that of items, which may have columns item and label, too."""
+    header = set(proper_names(row))
+    return header >= set(PAIRS) or any(header >= {*kind, "worker"} for kind in (GROUPS, CLASSES))
+
+
 def proper_names(row: Sequence[str]) -> list[str]:
     """The column names of a header, with alternative names (``_ALIASES``) replaced by the standard ones."""
     names = [name.strip() for name in row]

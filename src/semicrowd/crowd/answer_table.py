@@ -16,7 +16,7 @@ from semicrowd.crowd.answer_header import HEADERS, PAIRS, WHOLE_NUMBER, header_o
 from semicrowd.crowd.file_names import files_called
 from semicrowd.crowd.unsure import DONT_KNOW, NO_ANSWER, is_unsure
 from semicrowd.crowd.wording import ANSWERS, Wording, word_of, words_of
-from semicrowd.errors import UserError, listed
+from semicrowd.errors import UserError, letters, listed
 from semicrowd.files import check_is_file
 
 #: The usual column names and words.
@@ -225,13 +225,15 @@ class AnswerTable:
         names, cells = self.item_cells()
         known = cells & self._by_id(ids).keys()
         rows = {cell for cell in cells if WHOLE_NUMBER.fullmatch(cell) and 0 <= int(cell) < num_items}
+        if not skip_unknown and ids is not None and not known and not rows and "" not in cells and len(cells) > 1:
+            raise UserError(self._none_of(cells, ids))
         by_row = not known or (known != cells and rows == cells and not by_index and self._few_ids(cells, known))
         if not skip_unknown and (by_row or "" in cells or (rows == cells and not by_index)):
             return self, ""
         known = rows if by_row else known
         if known == cells:
             return self, ""
-        unknown = listed([shown(name) for name in sorted(cells - known)])
+        unknown = listed([shown(name) for name in sorted(cells - known)]) + _written(cells - known, ids)
         if not skip_unknown and len(known) < _LEAST_KNOWN * len(cells):
             raise UserError(f"{self.path}: only {len(known):,} of its {len(cells):,} items are there, not {unknown}; "
                             "is it a file about other items? annotations.skip_unknown=true leaves these out, in Python "
@@ -271,7 +273,8 @@ class AnswerTable:
         named = cells & by_id.keys()
         no_id = shown(self._first(names, by_id))
         examples = " and ".join(shown(name) for name in ids[:2])
-        expected = f"the id of an item, such as {examples}, or row numbers for all items, from 0 to {num_items - 1}"
+        expected = (f"the id of an item, such as {examples}, or row numbers for all items, from 0 to {num_items - 1}"
+                    f"{_written(cells - by_id.keys(), ids)}")
         self._numbered(names, by_id | row_numbers, expected)
         if not self._few_ids(cells, named):
             many = f"{len(named)} of the {len(cells)} different cells are ids"
@@ -279,6 +282,13 @@ class AnswerTable:
             self._numbered(names, by_id, f"{expected}; {many}; {ignore}")
         note = f"{self.path.name}: items are row numbers counted from 0 (no item has the id '{no_id}')"
         return self._numbered(names, row_numbers, expected), (note,)
+
+    def _none_of(self, cells: Collection[str], ids: Sequence[str]) -> str:
+        """What is wrong if no cell is the id of an item."""
+        said = _written(cells, ids)
+        example = shown(self._first(self.item_cells()[0], ()))
+        return (f"none of the {len(cells):,} ids of {self.path} is among the items: the answers are about other items, "
+                f"or ids are written otherwise, e.g. {example}, while items are such as {shown(ids[0])}{said}")
 
     @staticmethod
     def _few_ids(cells: Collection[str], named: Collection[str]) -> bool:
@@ -322,6 +332,13 @@ class AnswerTable:
         """The first cell, in the order of the rows, that is not in ``known``."""
         rows = zip(*(self.columns[name] for name in names), strict=True)
         return next(cell for row in rows for cell in row if cell not in known)
+
+
+def _written(cells: Collection[str], ids: Sequence[str] | None) -> str:
+    """The first of some cells that is an id but for capitals and blanks, for messages; empty without one."""
+    alike = {letters(name): name for name in ids or ()}
+    found = next((cell for cell in sorted(cells) if cell and letters(cell) in alike), None)
+    return "" if found is None else f"; {shown(found)} is not there, {shown(alike[letters(found)])} is"
 
 
 def _unused(written: Sequence[str], positions: Mapping[str, int]) -> tuple[str, ...]:

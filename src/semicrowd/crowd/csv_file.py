@@ -111,7 +111,7 @@ def of_table(
     origin = None if truth is None else _read_truth(truth, names)
     annotations = PairAnnotations.from_arrays(
         i, j, worker, label, task=task, num_items=num_items, worker_names=names,
-        where=table.at, **({"source": path.name} if origin is None else origin),
+        where=table.at, item_names=ids, **({"source": path.name} if origin is None else origin),
     )  # fmt: skip
     history = None
     if known and "worker" not in table.columns:
@@ -119,8 +119,13 @@ def of_table(
     return replace(annotations, notes=(*notes, *annotations.notes), history=history)
 
 
-def joined(parts: Sequence[PairAnnotations]) -> PairAnnotations:
-    """Concatenate answers of several files about the same items; people with the same name are the same person."""
+def joined(parts: Sequence[PairAnnotations], items: Sequence[str] | None = None) -> PairAnnotations:
+    """Concatenate answers of several files about the same items; people with the same name are the same person.
+
+    Parameters
+    ----------
+    items : [N] names of the items in notes; None: they are called by their rows
+    """
     if len(parts) == 1:
         return parts[0]
     names = list(dict.fromkeys(name for part in parts for name in part.worker_names))
@@ -141,6 +146,7 @@ def joined(parts: Sequence[PairAnnotations]) -> PairAnnotations:
         true_sensitivity=_rates(parts, names, "true_sensitivity"),
         true_specificity=_rates(parts, names, "true_specificity"),
         simulated=all(part.simulated for part in parts), source=" and ".join(part.source for part in parts),
+        item_names=items,
     )  # fmt: skip
     # Repeated answers ("…, kept") are noted for all files together.
     notes = dict.fromkeys(note for part in parts for note in part.notes if not note.endswith("kept"))

@@ -15,7 +15,7 @@ from scipy.stats import binom
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.history import assumed_right
 from semicrowd.crowd.index import components
-from semicrowd.errors import listed
+from semicrowd.errors import listed, spelled_alike
 
 #: An annotator is only tested with at least this number of answers.
 _ENOUGH = 20
@@ -81,9 +81,15 @@ def odd_answers(answers: PairAnnotations, names: Sequence[str] | None = None) ->
     one_way = _one_way(answers, table)
     suspects = {name: line for name, line in _suspects(answers, table).items() if name not in one_way}
     return [
-        *_few(answers), *_contradictions(answers, [*suspects, *one_way], names), *one_way.values(), *suspects.values(),
-        *_apart(answers),
+        *_few(answers), *_names(answers), *_contradictions(answers, [*suspects, *one_way], names), *one_way.values(),
+        *suspects.values(), *_apart(answers),
     ]  # fmt: skip
+
+
+def _names(answers: PairAnnotations) -> Iterator[str]:
+    for alike in spelled_alike(answers.worker_names):
+        yield (f"{' and '.join(alike)} count as {len(alike)} people, since the names are written differently; if they "
+               "are one person, write one name in the answers")
 
 
 def _few(answers: PairAnnotations) -> Iterator[str]:
@@ -182,7 +188,7 @@ def _one_way(answers: PairAnnotations, table: pd.DataFrame) -> dict[str, str]:
             times = f"{often} times and nothing else" if often == row.answers else f"{often} of {row.answers} times"
             lines[row.worker] = (
                 f"{row.worker} has answered '{word}' {times}: this gives hardly any information about the items; "
-                "leave these answers out unless there is a reason for them"
+                "leave these answers out (annotations.leave_out) unless there is a reason for them"
             )
     return lines
 

@@ -21,7 +21,14 @@ from semicrowd.crowd.answer_header import PAIRS
 from semicrowd.crowd.answer_table import AnswerTable
 from semicrowd.crowd.history import rates_of
 from semicrowd.crowd.wording import Wording
-from semicrowd.data.answer_tables import in_one_frame, said_of_unfilled, table_of_file, tables_of, wording_of
+from semicrowd.data.answer_tables import (
+    frame_of_rows,
+    in_one_frame,
+    said_of_unfilled,
+    table_of_file,
+    tables_of,
+    wording_of,
+)
 from semicrowd.errors import UserError, warn
 from semicrowd.files import expanded
 from semicrowd.settings.data import FileSettings
@@ -31,7 +38,7 @@ KNOWN_PAIRS, HISTORY = "semicrowd known pairs", "semicrowd history"
 
 
 def read_answers(
-    answers: Path | str | pd.DataFrame | Sequence[Path | str | pd.DataFrame],
+    answers: Path | str | pd.DataFrame | np.ndarray | Sequence[Path | str | pd.DataFrame | Sequence[Any]],
     *,
     columns: Mapping[str, str] | None = None,
     same_words: Sequence[str | float] = (),
@@ -44,7 +51,8 @@ def read_answers(
 
     Parameters
     ----------
-    answers : path of a .csv, .parquet or .xlsx file, or a data frame; or a list of these, whose formats may differ
+    answers : path of a .csv, .parquet or .xlsx file, or a data frame; or a list of these, whose formats may differ; or
+        rows, a list or an array [answers, 3 to 5]: i, j, label, or i, j, worker, label[, task], as ``fit`` takes them
     columns : standard name of a column (i, j, item, worker, label, group, task) → its name in the files
     same_words, different_words : further words for the two answers; upper and lower case are not distinguished
     unsure_words : further words of people who do not know the answer; their rows are left out
@@ -85,10 +93,7 @@ def read_answers(
         ))  # fmt: skip
     except UserError as error:  # that names a setting of the command line
         raise UserError(str(error).removeprefix("annotations.")) from None
-    listed = [answers] if isinstance(answers, Path | str | pd.DataFrame) else list(answers)
-    if not listed:
-        raise UserError("answers: an empty list; expected a file or a data frame at least")
-    tables = tables_of(listed, wording)
+    tables = tables_of(_files_or_frames(answers), wording)
     unfilled = said_of_unfilled(tables)
     for note in filter(None, unfilled):
         warn(note)
@@ -104,6 +109,21 @@ def read_answers(
             raise UserError(str(error).removeprefix("annotations.")) from None
         frame.attrs[HISTORY] = rates.reset_index().to_dict("list")
     return frame
+
+
+def _files_or_frames(answers: Any) -> list[Path | str | pd.DataFrame]:
+    """The files and data frames of answers; rows as one data frame."""
+    if isinstance(answers, Path | str | pd.DataFrame):
+        return [answers]
+    if isinstance(answers, np.ndarray):
+        return [frame_of_rows(answers, "answers")]
+    if not isinstance(answers, list | tuple):
+        raise UserError(f"answers: {type(answers).__name__}; expected a file, a data frame, rows, or a list of files")
+    if not answers:
+        raise UserError("answers: an empty list; expected a file or a data frame at least")
+    if all(isinstance(one, Path | str | pd.DataFrame) for one in answers):
+        return list(answers)
+    return [frame_of_rows(answers, "answers")]
 
 
 def _frame(table: AnswerTable) -> pd.DataFrame:
@@ -165,7 +185,10 @@ def anonymised(answers: PairAnnotations, root: Path) -> PairAnnotations:
     salt = _salt(root)
     names = [f"person-{hashlib.blake2b(name.encode(), digest_size=_HASH, key=salt).hexdigest()}"
              for name in answers.worker_names]  # fmt: skip
-    return replace(answers, worker_names=tuple(names)).renumbered(np.argsort(names))
+    notes = list(answers.notes)
+    for old, new in zip(answers.worker_names, names, strict=True):  # notes name somebody as an example
+        notes = [note.replace(f"such as {old} about ", f"such as {new} about ") for note in notes]
+    return replace(answers, worker_names=tuple(names), notes=tuple(notes)).renumbered(np.argsort(names))
 
 
 def _salt(root: Path) -> bytes:

@@ -2,18 +2,25 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
+from semicrowd.crowd.answer_header import looks_like_answers, separator_of
 from semicrowd.crowd.answer_table import AnswerTable
 from semicrowd.crowd.wording import Wording
-from semicrowd.data.frames import read_frame
+from semicrowd.data.frames import TEXT_FILES, read_frame
 from semicrowd.errors import UserError
 from semicrowd.files import expanded
 from semicrowd.settings.data import FileSettings
 
+#: Columns of rows of answers by their number.
+_COLUMNS = {3: ("i", "j", "label"), 4: ("i", "j", "worker", "label"), 5: ("i", "j", "worker", "label", "task")}
+_EXPECTED = "expected [answers, 3 to 5]: i, j[, worker], label[, task]"
 #: Column with the file of each answer, in a data frame with the answers of several files.
 SOURCE = "source"
 #: Key in the ``attrs`` of such a data frame.
@@ -40,6 +47,49 @@ def table_of_file(path: Path, wording: Wording, label: int | None = None) -> Ans
     if path.suffix.lower() in (".parquet", ".xlsx"):
         return AnswerTable.of_frame(read_frame(path, texts=None).table, path.name, wording, label)
     return AnswerTable.read(path, label, wording)
+
+
+def refuse_swapped(items: Path, answers: Sequence[Path]) -> None:
+    """Refuse files of items and answers that have changed places.
+
+    Raises
+    ------
+    UserError
+        If the file of items has the header of answers, and no file of answers has.
+    """
+    if items.suffix.lower() not in TEXT_FILES or not answers or not all(path.is_file() for path in (items, *answers)):
+        return
+    with suppress(OSError), items.open(encoding="utf-8-sig", errors="replace") as file:
+        first = file.readline()
+        header = [cell.strip(' "\r\n') for cell in first.split(separator_of(first))]
+        if looks_like_answers(header) and not any(map(_has_answers, answers)):
+            raise UserError(f"{items} looks like a file of answers: are data.path and annotations.path swapped?")
+
+
+def _has_answers(path: Path) -> bool:
+    try:
+        table_of_file(path, Wording())
+    except UserError:
+        return False
+    return True
+
+
+def frame_of_rows(answers: Any, name: str) -> pd.DataFrame:
+    """Rows of answers, i, j, label, or i, j, worker, label[, task], as a data frame; ``name`` is for messages.
+
+    Raises
+    ------
+    UserError
+        For another shape.
+    """
+    try:
+        table = np.asarray(answers)
+    except ValueError as error:  # rows of unequal length
+        raise UserError(f"{name}: {str(error).splitlines()[0]}; {_EXPECTED}") from error
+    if table.ndim != 2 or table.shape[1] not in _COLUMNS:
+        raise UserError(f"{name}: shape {table.shape}; {_EXPECTED}")
+    rows = list(answers) if table.dtype.kind in "USO" else table  # an array would make text of numbers beside text
+    return pd.DataFrame(rows, columns=list(_COLUMNS[table.shape[1]]))
 
 
 def tables_of(answers: Sequence[Path | str | pd.DataFrame], wording: Wording) -> list[AnswerTable]:

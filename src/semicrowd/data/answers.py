@@ -17,8 +17,9 @@ from semicrowd.data import Dataset
 from semicrowd.data.answer_files import anonymised
 from semicrowd.data.answer_tables import said_of_unfilled, table_of_file, tables_of, wording_of
 from semicrowd.data.cifar10h import confusions
+from semicrowd.data.columns import as_list
 from semicrowd.data.fetch import fetch
-from semicrowd.errors import UserError
+from semicrowd.errors import UserError, listed, nearest
 from semicrowd.files import expanded
 from semicrowd.random import stream
 from semicrowd.settings.data import FileSettings
@@ -165,7 +166,7 @@ def answers_of_files(
         parts.append(
             csv_file.of_table(file.table, data.num_items, names, file.truth, skip_unknown=skip, known=file.known)
         )
-    answers = csv_file.joined(parts)
+    answers = csv_file.joined(parts, data.names)
     notes = answers.notes
     if data.ids is None and data.files is not None:  # a table of answers does not know what these names are
         notes = tuple(note.replace("identified by their ids", "identified by their paths") for note in notes)
@@ -175,7 +176,22 @@ def answers_of_files(
         answers, earlier = _with_history(answers, earlier), None
     if settings.anonymise:
         answers = anonymised(answers, root)
-    return answers if earlier is None else _with_history(answers, earlier)
+    answers = answers if earlier is None else _with_history(answers, earlier)
+    return _without(answers, [str(name) for name in settings.leave_out]) if settings.leave_out else answers
+
+
+def _without(answers: PairAnnotations, people: Sequence[str]) -> PairAnnotations:
+    """The answers of the other people, with a note; of an anonymised run people are called as in its files."""
+    for name in people:
+        if name not in answers.worker_names:
+            raise UserError(f"annotations.leave_out={as_list([name])}: no answers of {name}"
+                            f"{nearest(name, answers.worker_names)}")
+    kept = np.array([name not in people for name in answers.worker_names])
+    if not kept.any():
+        raise UserError(f"annotations.leave_out={as_list(people)}: these are all people; expected answers of others")
+    rows = np.flatnonzero(kept[answers.worker])
+    note = f"{answers.num_pairs - len(rows):,} answers of {listed(people)} are left out: annotations.leave_out"
+    return replace(answers.some(rows).renumbered(np.flatnonzero(kept)), notes=(*answers.notes, note))
 
 
 def _with_history(answers: PairAnnotations, path: Path) -> PairAnnotations:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from semicrowd.data.units import Unit, has_unit, is_known, may_be_ids, unit_of, without_unit
+from semicrowd.data.units import Unit, bare_numbers, has_unit, is_known, may_be_ids, unit_of, without_unit
 from semicrowd.errors import UserError
 
 #: Words that stand for an empty cell, whatever the column.
@@ -60,26 +60,33 @@ class Kind(NamedTuple):
     ----------
     name : one of the constants of this module
     reason : why it cannot be a feature, for messages; empty if it can
-    unit : that its numbers have in each cell; None without one
+    unit : that its numbers have in each cell, or how they are written if they are no plain numbers; else None
+    unclear : whether no cell of the column says what 1,234 means in it
     """
 
     name: str
     reason: str = ""
     unit: Unit | None = None
+    unclear: bool = False
 
 
 #: A digit beside a year, three numbers, a time or letters of a month: pandas takes 1-9, 1/4 and T1 for dates, too.
 _LIKE_A_DATE = re.compile(r"^(?=.*\d)(?:.*\d{4}|.*\d\D+\d+\D+\d|.*\d:\d\d|.*[^\W\d_]{3})")
 
 
-def kind_of(cells: pd.Series) -> Kind:
-    """The type of a column."""
+def kind_of(cells: pd.Series, comma: bool | None = None) -> Kind:
+    """The type of a column.
+
+    Parameters
+    ----------
+    comma : whether 1,234 has a decimal comma, where no cell of the column says it; None: not known
+    """
     if cells.dtype.kind in "fiub":
         return Kind(YES_NO) if cells.dtype.kind == "b" else _number_or_date(cells)
     if cells.dtype.kind in "mM":
         return Kind(DATE, "a date")
     texts = [text(cell) for cell in cells]
-    known = [one for one in texts if one.lower() not in _EMPTY]
+    known = without_gaps(texts)
     lower = [one.lower() for one in known]
     words = {one.lower() for one in texts if one.lower() not in _NO_CELL}
     if not lower and len(words) > 1:
@@ -87,19 +94,21 @@ def kind_of(cells: pd.Series) -> Kind:
     if not lower or all(word in _YES | _NO for word in lower):
         return Kind(YES_NO if lower else NUMBER)
     numbers = pd.to_numeric(pd.Series(lower), errors="coerce")
+    different = len(set(texts))
+    few = different < len(texts) and different <= min(max(len(texts) // 2, 5), _MOST_CATEGORIES)
+    if (bare := bare_numbers(known, few=few, comma=comma)).unit is not None or bare.problem:
+        return Kind(UNITS if bare.problem else NUMBER, bare.problem, bare.unit, bare.unclear)
     if numbers.notna().mean() >= 0.5:
         return _number_or_date(numbers) if numbers.notna().all() else Kind(NUMBER)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         sample = pd.Series(lower[:_SAMPLE])
         dates = pd.to_datetime(sample, errors="coerce", format="mixed").notna() & sample.str.contains(_LIKE_A_DATE)
-    different = len(set(texts))
-    few = different < len(texts) and different <= min(max(len(texts) // 2, 5), _MOST_CATEGORIES)
-    unit, problem = unit_of(known, few=few)
+    unit, problem, unclear = unit_of(known, few=few, comma=comma)
     if dates.mean() >= _DATES and not (unit is not None and is_known(unit.name)):
         return Kind(DATE, "a date")
     if unit is not None or problem:
-        return Kind(UNITS if problem else NUMBER, problem, unit)
+        return Kind(UNITS if problem else NUMBER, problem, unit, unclear)
     if few:
         return Kind(CATEGORY)
     if all(has_unit(one) is False for one in known):
@@ -172,7 +181,8 @@ def look_like_ids(cells: pd.Series) -> bool:
 def _may_be_ids(cells: pd.Series) -> bool:
     """Whether they are texts, or numbers with something attached that is no unit."""
     kind = kind_of(cells)
-    return kind.name == TEXT or (kind.unit is not None and may_be_ids([text(cell) for cell in cells]))
+    with_unit = kind.unit is not None and kind.unit.name
+    return kind.name == TEXT or (bool(with_unit) and may_be_ids([text(cell) for cell in cells]))
 
 
 def _are_distinct(cells: pd.Series) -> bool:
@@ -261,6 +271,11 @@ def word_of(number: float, words: Sequence[str]) -> str | None:
     meant = {1.0: _YES, 0.0: _NO}.get(number, frozenset())
     found = [word for word in words if word.lower() in meant]
     return found[0] if len(found) == 1 else None
+
+
+def without_gaps(texts: Sequence[str]) -> list[str]:
+    """The texts of cells that are not empty, if the column is one of numbers."""
+    return [one for one in texts if one.lower() not in _EMPTY]
 
 
 def text(cell: Any) -> str:

@@ -23,15 +23,18 @@ from semicrowd.data.cells import (
     TEXT,
     UNITS,
     YES_NO,
+    Kind,
     first_bad,
     gap_words,
     id_text,
     kind_of,
     look_like_ids,
     numbers,
+    text,
+    without_gaps,
 )
-from semicrowd.data.units import Unit, first_with_two_meanings
-from semicrowd.errors import UserError, listed
+from semicrowd.data.units import Unit, first_with_two_meanings, has_decimal_comma
+from semicrowd.errors import UserError, listed, nearest, other_spelling
 from semicrowd.files import write_csv, write_json
 
 #: File in a run's folder with the conversion of each column, for new items.
@@ -58,7 +61,7 @@ class Column:
     median : median of a numerical or yes/no column, which replaces its missing values
     gaps : number of missing values; if there are any, and they are filled, a missing indicator is a further feature
     gap_words : words that counted as missing values, such as "unknown" among numbers
-    unit : unit that was removed from its cells; None if they have none
+    unit : unit that was removed from its cells, and how their numbers are written; None if they are plain numbers
     words : words of a yes/no column, as they are written
     """
 
@@ -77,7 +80,7 @@ class Column:
         if self.kind == YES_NO:
             words = " and ".join(self.words)  # none in the file of an earlier version
             return f"yes or no ({self.name} had {words} in the training items)" if words else "yes or no"
-        return f"a number ({self.name} in {self.unit.name})" if self.unit else "a number"
+        return f"a number ({self.name} in {self.unit.name})" if self.unit and self.unit.name else "a number"
 
     @property
     def plain(self) -> bool:
@@ -96,6 +99,7 @@ class Columns:
         for methods that accept missing values
     others : name, description, and how it was handled, of each column that is no feature
     named : whether the columns of new items are matched by name; False for an array, where names are column numbers
+    decimal : the decimal sign that the user has named, ``comma`` or ``point``; None: the cells decide
     like_ids : names of columns of numbers that look like ids of the training items; a warning names them
     """
 
@@ -104,6 +108,7 @@ class Columns:
     filled: bool = False
     others: tuple[tuple[str, str, str], ...] = ()
     named: bool = True
+    decimal: str | None = None
     like_ids: tuple[str, ...] = field(default=(), compare=False)
 
     @property
@@ -131,15 +136,18 @@ class Columns:
 
     @classmethod
     def of(
-        cls, frame: pd.DataFrame, where: str, ids: str | None = None, others: Sequence[tuple[str, str, str]] = ()
-    ) -> "Columns":
+        cls, frame: pd.DataFrame, where: str, ids: str | None = None, others: Sequence[tuple[str, str, str]] = (),
+        *, decimal: str | None = None, as_written: Callable[[], pd.DataFrame] | None = None,
+    ) -> "Columns":  # fmt: skip
         """Decide how the columns of a table are converted.
 
         Parameters
         ----------
         frame : the columns to be converted to features
         where : name of the table in error messages
-        ids, others : see the class
+        ids, others, decimal : see the class
+        as_written : gives the columns with the texts of all cells, where the file has them; only called if the cells of
+            a column of numbers do not say which sign is the decimal one, so that other columns have to
 
         Raises
         ------
@@ -147,10 +155,9 @@ class Columns:
             If columns cannot be converted. The message names them and how to leave them out.
         """
         columns, refused = [], {}
-        for name in frame.columns:
-            kind, reason, unit = kind_of(frame[name])
+        for name, (kind, reason, unit, unclear) in _kinds(frame, decimal, as_written).items():
             if kind in (DATE, TEXT, UNITS):
-                refused[name] = reason
+                refused[name] = (reason, unclear)
                 continue
             if kind == CATEGORY:
                 values = tuple(sorted({id_text(cell) for cell in frame[name]}))
@@ -161,11 +168,9 @@ class Columns:
             words = {id_text(cell) for cell in frame[name]} - {"", *gaps} if kind == YES_NO else ()
             columns.append(replace(column, gap_words=gaps, unit=unit, words=tuple(sorted(words))))
         if refused:
-            reasons = ", ".join(f"{name} ({what})" for name, what in refused.items())
-            raise UserError(f"{where}: cannot be converted to features: {reasons}; leave them out with "
-                            f"{_without(refused, where)}, or replace them by numbers")
+            raise UserError(_refusal(refused, where))
         like_ids = tuple(one.name for one in columns if one.kind == NUMBER and look_like_ids(frame[one.name]))
-        return cls(tuple(columns), ids, others=tuple(others), like_ids=like_ids)
+        return cls(tuple(columns), ids, others=tuple(others), decimal=decimal, like_ids=like_ids)
 
     @classmethod
     def of_array(cls, features: np.ndarray) -> "Columns":
@@ -194,13 +199,7 @@ class Columns:
             If a column is missing, or cells of numerical columns are no numbers: the first one of each such column.
             And for a number that may have a decimal sign or one between thousands.
         """
-        missing = [column.name for column in self.columns if column.name not in frame]
-        if missing:
-            if len(missing) == len(self.columns):
-                raise UserError(f"{where}: no column {listed(missing)}: none of the {len(missing)} with which the run "
-                                "was trained")
-            raise UserError(f"{where}: no column {', '.join(missing)}; expected those that the run was trained with: "
-                            f"{', '.join(column.name for column in self.columns)}")
+        self.check_there(frame.columns, where)
         own = {column.name for column in self.columns}
         notes = [f"column {name}: ignored, because the run was trained without it" for name in frame.columns
                  if name not in own]
@@ -229,9 +228,26 @@ class Columns:
             parts.append((texts[:, None] == np.array(column.values)).astype(float))
             unknown = sorted(set(texts.tolist()) - set(column.values))
             if unknown:
-                notes.append(f"column {column.name}: {', '.join(unknown[:3])[:60]} is not among the categories of "
+                notes.append(f"column {column.name}: {_unknown(unknown, column.values)} is not among the categories of "
                              "the training items; encoded as zeros")
         return np.hstack(parts), tuple(notes)
+
+    def check_there(self, names: Iterable[str], where: str) -> None:
+        """Refuse a table with these columns if one of the fit is missing; ``where`` is its name in messages.
+
+        Raises
+        ------
+        UserError
+            Naming the missing columns, and those that may be meant.
+        """
+        own, there = {column.name for column in self.columns}, set(names)
+        missing = [column.name for column in self.columns if column.name not in there]
+        if missing and len(missing) == len(self.columns):
+            raise UserError(f"{where}: no column {listed(missing)}: none of the {len(missing)} with which the run "
+                            "was trained")
+        if missing:
+            raise UserError(f"{where}: no column {listed(missing)}, with which the run was trained"
+                            f"{nearest(missing[0], there - own)}")
 
     def fill(self, features: np.ndarray) -> np.ndarray:
         """Replace missing values by medians, and append the missing indicators (1 where the value was missing)."""
@@ -261,7 +277,9 @@ class Columns:
             return f"{len(one.values)} categories, one-hot encoded: {named}"
         done = ["yes is 1, no is 0"] if one.kind == YES_NO else []
         if one.unit is not None:
-            done.append(f"unit {one.unit.name} removed")
+            done += [f"unit {one.unit.name} removed"] if one.unit.name else []
+            if one.unit.by or not one.unit.name:
+                done.append(f"decimal {'comma' if one.unit.comma else 'point'}{one.unit.by and f', {one.unit.by}'}")
         words = f" (also {listed(one.gap_words)})" if one.gap_words else ""
         if one.gaps and self.filled:
             done.append(f"{one.gaps} empty cells{words} replaced by the median, {one.median:.4g}, and marked in a "
@@ -293,9 +311,51 @@ class Columns:
             content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
             columns = tuple(map(_read_column, content["columns"]))
             others = tuple(tuple(one) for one in content["others"])
-            return cls(columns, content["ids"], content["filled"], others, content["named"])
+            return cls(
+                columns, content["ids"], content["filled"], others, content["named"], content.get("decimal")
+            )
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise UserError(f"{path}: not the columns of a run ({error})") from error
+
+
+def _kinds(
+    frame: pd.DataFrame, decimal: str | None, as_written: Callable[[], pd.DataFrame] | None
+) -> dict[str, Kind]:
+    """The type of each column.
+
+    Where its own cells do not say whether 1,234 has a decimal sign or one between thousands, the user does, or else
+    those other columns whose cells do, if they agree.
+    """
+    comma = None if decimal is None else decimal == "comma"
+    kinds = {name: kind_of(frame[name], comma) for name in frame.columns}
+    unclear = [name for name, kind in kinds.items() if kind.unclear]
+    by = f"data.decimal={decimal}"
+    if unclear and comma is None:
+        written = frame if as_written is None else as_written()
+        said = {name: has_decimal_comma(without_gaps([text(cell) for cell in written[name] if isinstance(cell, str)]))
+                for name in frame.columns if name not in unclear}
+        clear = {name: one for name, one in said.items() if one is not None}
+        if len(set(clear.values())) != 1:
+            return kinds
+        comma, by = next(iter(clear.values())), f"as in {listed(list(clear), 2)}"
+    for name in unclear:
+        kind = kind_of(frame[name], comma)
+        kinds[name] = kind if kind.unit is None else kind._replace(unit=replace(kind.unit, by=by))
+    return kinds
+
+
+def _refusal(refused: dict[str, tuple[str, bool]], where: str) -> str:
+    """The message on columns that cannot be converted, with the reason, and whether it is a sign of two meanings."""
+    reasons = ", ".join(f"{name} ({what})" for name, (what, _) in refused.items())
+    others = [name for name, (_, unclear) in refused.items() if not unclear]
+    way_out = f"leave them out with {_without(others or refused, where)}"
+    if len(others) < len(refused):
+        say = ("convert them to numbers with pandas" if where == IN_PYTHON
+               else "say which with data.decimal=point or data.decimal=comma")  # fmt: skip
+        way_out = f"{say}; leave the others out with {_without(others, where)}" if others else f"{say}, or {way_out}"
+    if others:
+        way_out += ", or replace them by numbers"
+    return f"{where}: cannot be converted to features: {reasons}; {way_out}"
 
 
 def _read_column(content: dict[str, Any]) -> Column:
@@ -303,6 +363,12 @@ def _read_column(content: dict[str, Any]) -> Column:
     unit = content.get("unit")
     words = {name: tuple(content.get(name, ())) for name in ("values", "gap_words", "words")}
     return Column(**{**content, **words, "unit": None if unit is None else Unit(**unit)})
+
+
+def _unknown(words: Sequence[str], known: Sequence[str]) -> str:
+    """The first of some words that are no categories, each with a category that is the same but for capitals."""
+    return ", ".join(f"{word[:20]} ({other} is)" if (other := other_spelling(word, known)) else word[:20]
+                     for word in words[:3])
 
 
 def _of_numbers(name: str, kind: str, values: np.ndarray) -> Column:

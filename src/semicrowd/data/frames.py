@@ -19,7 +19,7 @@ from jaxtyping import Shaped
 
 from semicrowd.data.arrays import check_memory, read_npz
 from semicrowd.data.cells import called_ids
-from semicrowd.data.units import has_unit
+from semicrowd.data.units import has_decimal_comma, has_unit
 from semicrowd.errors import UserError, listed
 from semicrowd.files import check_is_file
 
@@ -34,8 +34,8 @@ _ARRAYS = {"features": ("features", "X"), "labels": ("labels", "label", "y"), "i
 TEXT_FILES = (".csv", ".tsv", ".txt")
 _SEPARATORS = (",", ";", "\t")
 _QUOTED = re.compile(r'"[^"]*"')
-#: Decimal commas, in a file whose separator is no comma.
-_DECIMAL_COMMA = re.compile(r"(?:^|[;\t])\s*-?\d[\d.]*,\d+\s*(?=$|[;\t])", re.M)
+#: Decimal commas, in a file whose separator is no comma; that of 1,234 may be one between thousands.
+_DECIMAL_COMMA = re.compile(r"(?:^|[;\t])\s*-?(?![1-9]\d{0,2},\d{3}\s*(?:$|[;\t]))\d[\d.]*,\d+\s*(?=$|[;\t])", re.M)
 #: A number with a decimal comma, perhaps with points between thousands: 2.750,75.
 _WITH_COMMA = re.compile(r"\s*([+-]?\d+(?:\.\d{3})*),(\d+)\s*")
 #: A whole number with points between thousands: 2.750. In a file with decimal commas it is no fraction.
@@ -69,7 +69,9 @@ class Frame:
         return f"{self.path}, {'line' if self.line else 'row'} {row + self.line}, column {column or 'without a name'}"
 
 
-def read_frame(path: Path, ids: str | None = None, texts: Collection[str] | None = ()) -> Frame:
+def read_frame(
+    path: Path, ids: str | None = None, texts: Collection[str] | None = (), decimal: str | None = None
+) -> Frame:
     """The rows of a table file.
 
     Parameters
@@ -77,6 +79,7 @@ def read_frame(path: Path, ids: str | None = None, texts: Collection[str] | None
     ids : the column of ids, where the user names it; of a text file its cells are kept as they are (007), as are those
         of a column that is called id or similar
     texts : further columns of a text file or .xlsx table whose cells are kept so; None: all
+    decimal : ``comma`` or ``point``, the decimal sign of a text file; None: that which its beginning has
 
     Raises
     ------
@@ -86,7 +89,7 @@ def read_frame(path: Path, ids: str | None = None, texts: Collection[str] | None
     check_is_file(path, EXPECTED)
     if path.suffix.lower() not in READERS:
         raise UserError(f"{path}: expected {EXPECTED}")
-    frame = READERS[path.suffix.lower()](path, ids, texts)
+    frame = READERS[path.suffix.lower()](path, ids, texts, decimal)
     table = frame.table
     if not len(table):
         raise UserError(f"{path}: no rows; expected one for each item after the header")
@@ -155,7 +158,7 @@ def read_archive(path: Path) -> Archive:
     return Archive(features, labels, ids, arrays)
 
 
-def _read_npz(path: Path, _ids: str | None, _texts: Collection[str] | None) -> Frame:
+def _read_npz(path: Path, _ids: str | None, _texts: Collection[str] | None, _decimal: str | None) -> Frame:
     """Features with the names of their columns, and labels and ids beside them."""
     archive = read_archive(path)
     width = archive.features.shape[1]
@@ -176,13 +179,13 @@ def _as_text(values: np.ndarray) -> list[str]:
     return [one.decode(errors="replace") if isinstance(one, bytes) else str(one) for one in values.tolist()]
 
 
-def _read_csv(path: Path, ids: str | None, texts: Collection[str] | None) -> Frame:
+def _read_csv(path: Path, ids: str | None, texts: Collection[str] | None, decimal: str | None) -> Frame:
     header, separator = _header(path)
-    frame = _frame(path, header, separator, _texts_of(header, ids, texts))
+    frame = _frame(path, header, separator, _texts_of(header, ids, texts), decimal)
     return Frame(frame, path, 2, tuple(_codes(path, header, separator, frame)))
 
 
-def _read_parquet(path: Path, _ids: str | None, _texts: Collection[str] | None) -> Frame:
+def _read_parquet(path: Path, _ids: str | None, _texts: Collection[str] | None, _decimal: str | None) -> Frame:
     try:
         from pyarrow.parquet import ParquetFile
 
@@ -206,7 +209,7 @@ def _texts_of(header: Sequence[str], ids: str | None, texts: Collection[str] | N
     return {name for name in header if name in named}
 
 
-def _read_xlsx(path: Path, ids: str | None, texts: Collection[str] | None) -> Frame:
+def _read_xlsx(path: Path, ids: str | None, texts: Collection[str] | None, _decimal: str | None) -> Frame:
     try:
         with zipfile.ZipFile(path) as archive:
             check_memory(sum(entry.file_size for entry in archive.infolist()), str(path))
@@ -268,13 +271,16 @@ def _check_names(path: Path, header: list[str]) -> None:
             raise UserError(f"{path}, line 1, column {name or 'without a name'}: expected a name of its own")
 
 
-def _frame(path: Path, header: list[str], separator: str, texts: Collection[str | None]) -> pd.DataFrame:
+def _frame(
+    path: Path, header: list[str], separator: str, texts: Collection[str | None], named: str | None
+) -> pd.DataFrame:
     """All rows; ``texts``, and columns with a cell that is no number, come as text, an empty cell as NaN."""
     try:
         with path.open(encoding="utf-8-sig") as file:
             file.readline()  # a header of thousands of names would hide the numbers
             beginning = file.read(_BEGINNING)
-        decimal = "," if separator != "," and _DECIMAL_COMMA.search(beginning) else "."
+        found = separator != "," and _DECIMAL_COMMA.search(beginning)
+        decimal = "," if (found if named is None else named == "comma") else "."
         with warnings.catch_warnings():
             # A row with more cells than the header is only a warning to pandas.
             warnings.simplefilter("error", pd.errors.ParserWarning)
@@ -292,8 +298,8 @@ def _frame(path: Path, header: list[str], separator: str, texts: Collection[str 
         for name in set(header) - set(texts):
             if not pd.api.types.is_numeric_dtype(frame[name]):
                 cells = frame[name].dropna().astype(str)
-                if 2 * sum(map(bool, map(has_unit, cells))) > len(cells):
-                    continue  # numbers without unit are written as those with one beside them
+                if 2 * sum(map(bool, map(has_unit, cells))) > len(cells) or has_decimal_comma(list(cells)) is False:
+                    continue  # numbers without unit are written as those with one beside them, 1,234 as 1,234,567
                 thousands = any(map(_WITH_COMMA.fullmatch, cells)) or all(
                     _THOUSANDS.fullmatch(cell) for cell in cells if "." in cell
                 )
@@ -332,6 +338,6 @@ def _first_too_long(path: Path, width: int, separator: str) -> str:
     return ""
 
 
-READERS: dict[str, Callable[[Path, str | None, Collection[str] | None], Frame]] = {
+READERS: dict[str, Callable[[Path, str | None, Collection[str] | None, str | None], Frame]] = {
     **dict.fromkeys(TEXT_FILES, _read_csv), ".parquet": _read_parquet, ".xlsx": _read_xlsx, ".npz": _read_npz,
 }  # fmt: skip

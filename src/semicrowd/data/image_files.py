@@ -123,17 +123,17 @@ def find_images(folder: Path, skip_unreadable: bool = False) -> ImageFiles:
                 converted(image, size)
             longest.append(size)
     rest = sorted(set(files) - set(paths))
-    notes = [f"{folder}: {_left_out(len(rest), 'other')}: {_listed(rest)}"] if rest else []
+    notes = [f"{folder}: {_left_out(len(rest), 'other')}: {_listed(rest, folder)}"] if rest else []
     if wrong and skip_unreadable and longest:
         broken = [path for path, _ in wrong]
-        named = _listed(broken, _NAMED_BROKEN)
+        named = _listed(broken, folder, _NAMED_BROKEN)
         notes.append(f"{folder}: {_left_out(len(wrong), 'unreadable')}, and rows are counted without: {named}")
         paths = sorted(set(paths) - set(broken))
     elif wrong:  # decoded, too, so that all that have to be mended are named at once
         for path in sorted(set(paths) - {path for path, _ in wrong}):
             with _refusing(path, wrong), Image.open(path, formats=_FORMATS) as image:
                 converted(image, max(image.size))
-        _refuse(sorted(wrong))
+        _refuse(sorted(wrong), folder)
     return ImageFiles(folder, tuple(paths), np.array(longest), tuple(notes))
 
 
@@ -185,8 +185,8 @@ def read_images(
             for change in changes:
                 done.setdefault(change, []).append(path)
         progress()
-    _refuse(wrong)
-    notes = [said(files, len(paths), f"{change} ({_listed(paths)})") for change, paths in done.items()]
+    _refuse(wrong, files.folder)
+    notes = [said(files, len(paths), f"{change} ({_listed(paths, files.folder)})") for change, paths in done.items()]
     return Pictures(made, digest.hexdigest(), tuple(notes))
 
 
@@ -209,8 +209,9 @@ def _left_out(number: int, which: str) -> str:
     return f"1 {which} file is left out" if number == 1 else f"{number} {which} files are left out"
 
 
-def _listed(paths: list[Path], most: int = _NAMED) -> str:
-    return listed([printable(path.name) for path in paths], most)
+def _listed(paths: list[Path], folder: Path, most: int = _NAMED) -> str:
+    """The first of some files below the folder, by their paths within it."""
+    return listed([printable(path.relative_to(folder).as_posix()) for path in paths], most)
 
 
 @contextmanager
@@ -238,12 +239,12 @@ def _unreadable(error: Exception) -> str:
     return "not an image that can be read" + (f" ({lines[0]})" if known else "")
 
 
-def _refuse(wrong: list[_Wrong]) -> None:
+def _refuse(wrong: list[_Wrong], folder: Path) -> None:
     if not wrong:
         return
     path, reason = wrong[0]
     others = [other for other, _ in wrong[1:]]
-    more = f"; and {len(others)} more: {_listed(others, _NAMED_BROKEN)}" if others else ""
+    more = f"; and {len(others)} more: {_listed(others, folder, _NAMED_BROKEN)}" if others else ""
     raise UserError(f"{path}: {reason}{more}; mend or remove, or leave out with data.skip_unreadable=true: answers "
                     "count the images that are there")
 

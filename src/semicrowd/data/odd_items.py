@@ -7,7 +7,7 @@ import pandas as pd
 
 from semicrowd.data.columns import as_list, quoted
 from semicrowd.data.dataset import Dataset
-from semicrowd.errors import listed
+from semicrowd.errors import listed, spelled_alike
 
 #: Duplicate rows are not searched in tables with more cells, because it would take more than some seconds.
 _MOST_CELLS = 100_000_000
@@ -49,6 +49,10 @@ def _columns(data: Dataset) -> Iterator[str]:
         if one.name.lower() in CLASS_NAMES:
             yield (f"column {one.name} is a feature: if it is the class of an item, it gives away what is to be found: "
                    f"data.label={one.name} keeps it for the scores alone")
+    for one in data.columns.columns:
+        for alike in spelled_alike(one.values):
+            yield (f"column {one.name}: {' and '.join(alike)} are {len(alike)} categories, since they are written "
+                   "differently; if they mean the same, write one word in the table")
     counted = set[str]()
     for name, column in zip(data.columns.names, data.features.T, strict=False):
         if len(column) > _FEWEST and np.array_equal(column, np.arange(len(column)) + column[0]):

@@ -56,7 +56,7 @@ def load_table(root: Path, settings: TableSettings) -> Dataset:  # noqa: ARG001 
         if path.suffix.lower() == ".npy" and (given := [name for name in _OF_COLUMNS if getattr(settings, name)]):
             raise UserError(f"data.{given[0]}: an .npy file has no named columns; expected an .npz file with arrays "
                             "features, ids and columns, or a table")
-        data = _array(path) if path.suffix.lower() == ".npy" else _dataset(read_frame(path, settings.id), settings)
+        data = _array(path) if path.suffix.lower() == ".npy" else _of_file(path, settings)
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror or error}; expected {EXPECTED}") from error
     except MemoryError as error:
@@ -85,7 +85,7 @@ def load_new_items(path: Path, columns: Columns) -> Dataset:
     texts = [column.name for column in columns.columns if column.kind == CATEGORY]
     if path.suffix.lower() in TEXT_FILES:
         texts += [column.name for column in columns.columns if column.unit is not None]
-    frame = read_frame(path, columns.ids, texts)
+    frame = read_frame(path, columns.ids, texts, columns.decimal)
     table = frame.table
     ids = ids_of(table, columns.ids, str(path)) if columns.ids is not None and columns.ids in table else None
     known = {columns.ids, column_called(LABEL, table), column_called(SEQUENCE, table)}
@@ -101,6 +101,10 @@ def load_new_items(path: Path, columns: Columns) -> Dataset:
                        for name, number in gaps if number and name in complete)
     data = Dataset("table", features, missing=missing, ids=ids, columns=columns, notes=notes)
     return data.with_gaps_filled() if columns.filled else data
+
+
+def _of_file(path: Path, settings: TableSettings) -> Dataset:
+    return _dataset(read_frame(path, settings.id, decimal=settings.decimal), settings)
 
 
 def _dataset(frame: Frame, settings: TableSettings) -> Dataset:
@@ -148,7 +152,8 @@ def _dataset(frame: Frame, settings: TableSettings) -> Dataset:
     codes = [column for column in frame.codes if column in table]
     note = (f"{path}: {', '.join(codes)}: numbers with zeros in front, taken as numbers; codes such as postcodes are "
             f"no measurements: 'data.ignore={as_list(codes)}'")  # fmt: skip
-    columns = Columns.of(table, str(path), name, others)
+    texts = (lambda: read_frame(path, name, None).table) if path.suffix.lower() in TEXT_FILES else None
+    columns = Columns.of(table, str(path), name, others, decimal=settings.decimal, as_written=texts)
     features, missing, _ = _features(replace(frame, table=table), columns)
     return Dataset(
         "table", features, labels, num_classes=None if labels is None else len(np.unique(labels)), sequence=sequence,

@@ -1,8 +1,12 @@
-"""Columns of numbers with a unit in each cell, such as "12,1 kW", "45 %" or "€ 12.50": find the unit and remove it."""
+"""Columns of numbers with a unit in each cell, such as "12,1 kW", "45 %" or "€ 12.50": find the unit and remove it.
+
+And columns of numbers without one that have signs between thousands or decimal commas, such as "13,934" and "0,5".
+"""
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -22,6 +26,11 @@ _GROUPS = re.compile(r"(?<=\d)[\u00a0\u202f '’](?=\d{3}(?!\d))")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(?:(?:\.\d{3})+|(?:,\d{3})+)")
 #: One whose only sign may also be the decimal one.
 _EITHER = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")
+#: A number without a unit, perhaps with signs or spaces between all of its thousands, unlike a telephone number.
+_BARE = re.compile(
+    r"[+−-]?(?:\d*|[1-9]\d{0,2}(?:(?:[\u00a0\u202f '’]\d{3})+|(?:,\d{3})+|(?:\.\d{3})+))(?:[.,]\d+)?(?:[eE][+-]?\d+)?"
+)
+_TWO_MEANINGS = "may have a decimal sign or one between thousands"
 #: Numbers that need no unit.
 _ZEROS = ("0", "0.0", "0,0")
 #: Smallest share of the cells of a column that have the same unit; the others may have none.
@@ -47,15 +56,50 @@ class Unit:
 
     Attributes
     ----------
-    name : the unit, as most cells have it
+    name : the unit, as most cells have it; empty if they have none, but signs that are not those of plain numbers
     comma : True if 1,234 is a number with a decimal comma; False if the comma is between thousands
+    by : what says so, for the table of the columns; empty if it is the column's own cells
     """
 
     name: str
     comma: bool = False
+    by: str = ""
 
 
-def unit_of(cells: Sequence[str], *, few: bool) -> tuple[Unit | None, str]:
+class Found(NamedTuple):
+    """How the numbers of a column are written.
+
+    Attributes
+    ----------
+    unit : None if there is none, and no sign that has to be read
+    problem : why cells that are numbers cannot be used; empty if there is no such problem
+    unclear : whether no cell of the column says what 1,234 or 1.234 means in it
+    """
+
+    unit: Unit | None = None
+    problem: str = ""
+    unclear: bool = False
+
+
+def bare_numbers(cells: Sequence[str], *, few: bool, comma: bool | None = None) -> Found:
+    """How numbers without a unit are written, if some of them are no plain numbers, such as 13,934 or 0,5.
+
+    Parameters
+    ----------
+    cells, few, comma : as of :func:`unit_of`
+    """
+    head = cells[:_SAMPLE]
+    if 2 * sum(_BARE.fullmatch(cell) is not None for cell in head) < len(head):
+        return Found()
+    found = [cell for cell in cells if _BARE.fullmatch(cell) and _is_number(cell)]
+    numbers = [_GROUPS.sub("", cell) for cell in found]
+    plain = all(map(_is_plain, found)) and not (comma and any(map(_EITHER.fullmatch, numbers)))
+    if plain or len(found) < (1 if few else _NEARLY_ALL) * len(cells):
+        return Found()
+    return _read(Unit(""), found, numbers, comma)
+
+
+def unit_of(cells: Sequence[str], *, few: bool, comma: bool | None = None) -> Found:
     """The unit of a column, if all or nearly all of its cells are numbers with the same one.
 
     Parameters
@@ -63,33 +107,43 @@ def unit_of(cells: Sequence[str], *, few: bool) -> tuple[Unit | None, str]:
     cells : texts of the cells that are not empty
     few : whether these are few different texts, so that they may be categories: the unit then has to be a known one,
         as in 5 kg and not in 3rd or 12 Main St, and all cells numbers, and different units are no problem
-
-    Returns
-    -------
-    unit : None if the column has none
-    problem : why cells that are numbers with units cannot be used; empty if there is no such problem
+    comma : the meaning of 1,234 where no cell of the column says it, as of :class:`Unit`; None: not known
     """
     head = cells[:_SAMPLE]
     if 2 * sum(_CELL.fullmatch(cell) is not None for cell in head) < len(head):
-        return None, ""
+        return Found()
     found = [one for cell in cells if (one := _CELL.fullmatch(cell)) and _is_number(one["number"])]
     names = pd.Series([_unit(one) for one in found if _unit(one)], dtype=str)
     nearly_all = _NEARLY_ALL * len(cells)
     if names.empty or len(found) < (len(cells) if few else nearly_all):
-        return None, ""
+        return Found()
     most = names.map(_same).value_counts()  # kg and KG are the same unit
     zeros = sum(one[0] in _ZEROS for one in found)
     if len(most) > 1 or most.iloc[0] + zeros < nearly_all:
-        return None, "" if few else _several(found)
+        return Found(problem="" if few else _several(found))
     unit = str(names.mode()[0])
     if few and (not is_known(unit) or all(_has_letter(one) and one["number"].isdecimal() for one in found)):
-        return None, ""
-    numbers = [_GROUPS.sub("", one["number"]) for one in found]
-    comma = _has_comma(numbers)
-    if comma is None:
-        example = next(one[0] for one in found if _EITHER.fullmatch(one["number"]))
-        return None, f"numbers with unit {unit}; {example} may have a decimal sign or one between thousands"
-    return Unit(unit, comma), ""
+        return Found()
+    return _read(Unit(unit), [one[0] for one in found], [_GROUPS.sub("", one["number"]) for one in found], comma)
+
+
+def _read(unit: Unit, cells: Sequence[str], numbers: Sequence[str], comma: bool | None) -> Found:
+    """How the signs of ``numbers`` are read, those of ``cells`` without unit and spaces."""
+    own = _own_comma(numbers)
+    said = own if own is not None else comma if comma is not None else _usual(numbers)
+    if said is None:
+        example = next(cell for cell, one in zip(cells, numbers, strict=True) if _EITHER.fullmatch(one))
+        what = f"numbers with unit {unit.name}; " if unit.name else ""
+        return Found(problem=f"{what}{example} {_TWO_MEANINGS}", unclear=True)
+    return Found(replace(unit, comma=said), unclear=own is None and any(map(_EITHER.fullmatch, numbers)))
+
+
+def has_decimal_comma(cells: Sequence[str]) -> bool | None:
+    """Whether a column of numbers, with or without units, has decimal commas; None if no cell says so, or both."""
+    found = [one["number"] for cell in cells if (one := _CELL.fullmatch(cell)) and _is_number(one["number"])]
+    if len(found) < _NEARLY_ALL * len(cells):
+        return None
+    return next(iter(said)) if len(said := _meanings([_GROUPS.sub("", one) for one in found])) == 1 else None
 
 
 def without_unit(cells: pd.Series, unit: Unit) -> np.ndarray:
@@ -150,6 +204,15 @@ def _is_number(text: str) -> bool:
     return True
 
 
+def _is_plain(text: str) -> bool:
+    """Whether a number has a decimal point or none, and nothing between thousands."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 def _unit(cell: re.Match[str]) -> str:
     return (cell["unit"] or cell["money"] or "").rstrip(".")
 
@@ -180,22 +243,30 @@ def _decimal_signs(numbers: Sequence[str]) -> set[str]:
     return {sign for one in numbers if not _THOUSANDS.fullmatch(one) for sign in re.findall("[.,]", one)[-1:]}
 
 
-def _has_comma(numbers: Sequence[str]) -> bool | None:
-    """Whether 1,234 is a number with a decimal comma in this column; None if nothing says so, or both.
+def _meanings(numbers: Sequence[str]) -> set[bool]:
+    """What numbers with one meaning say: True that the comma is the decimal sign, False that the point is."""
+    said = {sign == "," for sign in _decimal_signs(numbers)}
+    said |= {sign == "." for sign in ".," if any(one.count(sign) > 1 for one in numbers)}
+    return said
+
+
+def _own_comma(numbers: Sequence[str]) -> bool | None:
+    """Whether 1,234 is a number with a decimal comma in this column; None if no cell says so, or both."""
+    said = _meanings(numbers)
+    if len(said) > 1:  # does no harm where every number has one meaning
+        return None if any(map(_EITHER.fullmatch, numbers)) else True
+    return next(iter(said), None)
+
+
+def _usual(numbers: Sequence[str]) -> bool | None:
+    """As :func:`_own_comma` where no cell says so, and nothing else does: False, a decimal point, or None.
 
     1.234 has a decimal point if all numbers have three digits after one; beside 999, it may have one between thousands.
+    Beside numbers that say both, nothing is clear.
     """
-    ends = _decimal_signs(numbers)
-    if len(ends) > 1 and any(map(_EITHER.fullmatch, numbers)):
-        return None
-    if "," in ends:
-        return True
-    if ends or any(one.count(",") > 1 for one in numbers):
-        return False
-    if any(one.count(".") > 1 for one in numbers):
-        return True
     either = sum(bool(_EITHER.fullmatch(one)) for one in numbers)
-    return None if any("," in one for one in numbers) or 0 < either < len(numbers) else False
+    unclear = any("," in one for one in numbers) or 0 < either < len(numbers) or len(_meanings(numbers)) > 1
+    return None if unclear else False
 
 
 def _plain(cell: str, unit: Unit) -> str:

@@ -24,6 +24,7 @@ from semicrowd.estimators.inputs import (
     items_to_fit,
     items_to_predict,
     labels_alone,
+    refuse_swapped,
 )
 from semicrowd.fitting.iterate import Method, iterate
 from semicrowd.fitting.monitor import Monitor
@@ -87,6 +88,8 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
                 limit = "; max_clusters limits it" if "max_clusters" in known else ""
                 itself = f" and finds the number of clusters by itself{limit}"
                 said = itself if name == "n_clusters" else nearest(name, known)
+                if name == "settings":
+                    said = "; SCDC and BayesSCDC take settings"
                 raise TypeError(f"{cls.__name__} has no parameter {name}{said}")
         return super().__new__(cls)
 
@@ -139,6 +142,8 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         if pairs is None and labels_alone(y):
             warn("y: labels of items are not used; pass answers about pairs of items as pairs=…")
             y = None
+        given = y if pairs is None else pairs
+        refuse_swapped(X, given)
         items = items_to_fit(self, X)
         features = checked_features(self, items.X, fit=True)
         self._digest = digest_of_rows(features)
@@ -146,7 +151,6 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         counted = getattr(self, "n_clusters", None)
         if counted is not None and counted > len(features):
             raise UserError(f"n_clusters={counted}: expected at most n_samples={len(features)}, the number of items")
-        given = y if pairs is None else pairs
         answers = checked_answers(given, len(features), items.ids, index=items.by_index)
         if answers is None and self.requires_answers:
             raise UserError(f"pairs: {type(self).__name__} needs answers about the items; expected i,j,worker,label")

@@ -15,23 +15,19 @@ from sklearn.utils.validation import validate_data
 
 from semicrowd.crowd import csv_file
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.crowd.answer_header import header_of
+from semicrowd.crowd.answer_header import header_of, looks_like_answers
 from semicrowd.crowd.answer_table import AnswerTable
 from semicrowd.crowd.history import read_history
 from semicrowd.crowd.unsure import NO_ANSWER
 from semicrowd.crowd.wording import Wording
 from semicrowd.data.answer_files import HISTORY, KNOWN_PAIRS, read_answers
-from semicrowd.data.answer_tables import by_file, table_of_file
+from semicrowd.data.answer_tables import by_file, frame_of_rows, table_of_file
 from semicrowd.data.arrays import memory_of_machine
 from semicrowd.data.cells import column_called, id_column, id_columns, id_text, ids_of
 from semicrowd.data.columns import IN_PYTHON, Columns
 from semicrowd.data.frames import LABEL
 from semicrowd.errors import UserError, listed, warn
 from semicrowd.files import expanded
-
-#: Columns of answers by their number.
-_COLUMNS = {3: ("i", "j", "label"), 4: ("i", "j", "worker", "label"), 5: ("i", "j", "worker", "label", "task")}
-_EXPECTED = "expected [answers, 3 to 5]: i, j[, worker], label[, task]"
 
 
 def checked_features(estimator: BaseEstimator, X: Any, *, fit: bool) -> np.ndarray:
@@ -114,14 +110,7 @@ def _checked(
     if isinstance(pairs, pd.DataFrame) and (tables := by_file(pairs)):
         return csv_file.joined([_of_table(one, num_items, ids, index) for one in tables])
     if not isinstance(pairs, pd.DataFrame):
-        try:
-            table = np.asarray(pairs)
-        except ValueError as error:  # rows of unequal length
-            raise UserError(f"pairs: {str(error).splitlines()[0]}; {_EXPECTED}") from error
-        if table.ndim != 2 or table.shape[1] not in _COLUMNS:
-            raise UserError(f"pairs: shape {table.shape}; {_EXPECTED}")
-        rows = list(pairs) if table.dtype.kind in "USO" else table  # an array would make text of numbers beside text
-        pairs = pd.DataFrame(rows, columns=list(_COLUMNS[table.shape[1]]))
+        pairs = frame_of_rows(pairs, "pairs")
     _, at = header_of("pairs", [str(name) for name in pairs.columns])
     numeric = {name: pairs.iloc[:, position].dtype.kind in "iuf" for name, position in at.items()}
     gaps = any(pairs.iloc[:, at[name]].isna().any() for name in ("label", "worker") if name in at)
@@ -148,6 +137,23 @@ def _of_table(
     truth = csv_file.truth_path(table.path) if table.unit == "line" else None
     names = index if by_index else ids
     return _with_warnings(csv_file.of_table(table, num_items, names, truth, by_index=by_index, known=known))
+
+
+def refuse_swapped(X: Any, pairs: Any) -> None:
+    """Refuse items that have the columns of answers, where the answers have not and are a table or an array of numbers.
+
+    Raises
+    ------
+    UserError
+        With the order of the two arguments.
+    """
+    frames = [one for one in (X, pairs) if isinstance(one, pd.DataFrame)]
+    alike = [looks_like_answers([str(name) for name in one.columns]) for one in frames]
+    array = isinstance(pairs, np.ndarray) and pairs.ndim == 2
+    if alike == [True, False] or (alike == [True] and X is frames[0] and array):
+        names = ", ".join(map(str, X.columns[:5]))
+        raise UserError(f"X has the columns of answers ({names}): are X and the answers swapped? expected "
+                        "fit(X, answers)")
 
 
 def labels_alone(y: Any) -> bool:
@@ -348,7 +354,8 @@ def _has_names(X: Any) -> bool:
 
 
 def _numbers(frame: pd.DataFrame, columns: Columns, *, new: bool = False) -> pd.DataFrame:
-    known = [one.name for one in columns.columns if one.name in frame]
+    columns.check_there(frame.columns, IN_PYTHON)
+    known = [one.name for one in columns.columns]
     features, notes = columns.features(
         frame[known], IN_PYTHON, lambda row, name: f"X, row {row}, column {name}", new=new
     )

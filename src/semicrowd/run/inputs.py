@@ -10,6 +10,7 @@ import pandas as pd
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset, load_dataset
+from semicrowd.data.answer_tables import refuse_swapped
 from semicrowd.data.answers import AnswerFile, load_annotations, read_files_of
 from semicrowd.data.fetch import data_root
 from semicrowd.errors import UserError
@@ -64,9 +65,18 @@ def load_inputs(content: Mapping[str, Any], run: Path | None = None) -> tuple[Da
 
     ``run``: folder of a run with these data, whose visual words of pictures are taken if it has kept some.
     """
+    refuse_swapped_files(content)
     files = load_files(content)  # before the data: a folder of images can take minutes
     data = load_data(content, _known(content, run))
     return data, load_answers(content, data, files)
+
+
+def refuse_swapped_files(content: Mapping[str, Any]) -> None:
+    """Refuse a table of items that is a file of answers, where the file of answers is none."""
+    items, answers = (content[group].get("path") for group in ("data", "annotations"))
+    if items is not None and answers is not None:
+        paths = [answers] if isinstance(answers, str | Path) else answers
+        refuse_swapped(expanded(items), [expanded(path) for path in paths])
 
 
 def load_files(content: Mapping[str, Any]) -> list[AnswerFile] | None:

@@ -197,6 +197,10 @@ class FileSettings(AnswerSettings):
         (), "further words of people who do not know the answer, such as [mixed,9]: their rows are skipped",
         each(either(text(), number()), "[mixed,9]"),
     )
+    leave_out: Sequence[str | float] = setting(
+        (), "names of people whose answers are left out, such as [Ravi,Tess]",
+        each(either(text(), number()), "[Ravi,Tess]"),
+    )
     skip_unknown: bool = setting(
         False, "leave out answers about unknown items even if most items of a file are unknown, or are row numbers "
         "that no item has; a few answers about unknown ids are left out anyway", flag(),

@@ -128,6 +128,10 @@ class TableSettings(OwnDataSettings):
         optional=True,
     )  # fmt: skip
     ignore: tuple[str, ...] = setting((), "names of columns to leave out", each(text(), "[date, comment]"))
+    decimal: str | None = setting(
+        None, "comma | point: the decimal sign of columns whose cells do not say what 1,234 means; null: the cells of "
+        "the column decide, or those of the other columns", choice("comma", "point"), optional=True,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
