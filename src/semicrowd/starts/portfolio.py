@@ -48,9 +48,9 @@ _CLEAR_LEAD = 5.0
 #: Folds of the answers when candidates are fitted again. Ten and not five: if answers are few and often wrong, nine
 #: tenths of them still suffice for the same clusters, four fifths do not.
 _REFIT_FOLDS = 10
-#: Rough work of a step, where that of a quick candidate is 1 (on iris with 200 answers; a refit does about what a
-#: finalist does). Nothing depends on it but the estimate of the time left.
-_WORK = {"quick": 1.0, "again": 1.0, "networks": 3.0, "features": 0.3, "refit": 1.0, "features again": 0.3}
+#: Rough work of a step, where that of a quick candidate is 1 (two tables of 178 and 540 items with answers about pairs
+#: or groupings: 0.8 to 5.8 for a finalist, 1.6 to 5 for a refit). Only the estimate of the time left depends on it.
+_WORK = {"quick": 1.0, "again": 2.0, "networks": 3.5, "features": 0.6, "refit": 2.5, "features again": 0.6}
 #: Name of the candidate whose initial clusters are those of networks that learn the answers.
 BY_NETWORKS = "networks of the answers"
 
@@ -232,7 +232,7 @@ class Portfolio(InitialClusters):
             "features": 2 + len(self.prepared), "refit": _REFIT_FOLDS, "features again": 2 * _REFIT_FOLDS, "items": 1,
         }  # fmt: skip
         work = _WORK | {"items": 1.0 if len(self.rows) < len(self.all_features) else 0.1}
-        work |= {kind: work[kind] * len(self._ways) for kind in ("again", "networks", "features")}
+        work |= {kind: work[kind] * len(self._ways) for kind in ("again", "features")}
         return Course(self.progress, {kind: (many, work[kind]) for kind, many in number.items()})
 
     def _in_doubt(self, candidates: Mapping[str, Candidate], best: str) -> bool:
