@@ -1,5 +1,6 @@
 """A run's directory: atomic files, one process at a time, and a status that survives a crash."""
 
+import codecs
 import contextlib
 import csv
 import fcntl
@@ -7,9 +8,11 @@ import hashlib
 import json
 import math
 import os
+import re
 import shutil
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +51,9 @@ RUN_FILES = {
     "config.yaml": True,
 }
 STATUS = "status.json"
+#: Bytes that no text has, and the number of bytes that are looked at together.
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
+_BLOCK = 2**20
 
 
 def expanded(path: str | Path) -> Path:
@@ -270,6 +276,29 @@ def check_exists(path: Path) -> None:
         missing = path.absolute().relative_to(folder).parts[0]
         there = [one.name for one in folder.iterdir()] if folder.is_dir() else []
         raise UserError(f"{path}: cannot be read: No such file or directory{nearest(missing, there)}")
+
+
+def encoding_of(path: Path) -> str:
+    """``utf-8-sig``, or ``cp1252`` for a text that is not UTF-8: as spreadsheets in Western Europe write "CSV".
+
+    Raises
+    ------
+    UnicodeDecodeError
+        For a file that is no text: it has bytes that cp1252 does not know, or control characters.
+    """
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    with path.open("rb") as file:
+        try:
+            for block in iter(partial(file.read, _BLOCK), b""):
+                decoder.decode(block)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError as error:
+            file.seek(0)
+            for block in iter(partial(file.read, _BLOCK), b""):
+                if _CONTROL.search(block) or not block.decode("cp1252"):
+                    raise error from None
+            return "cp1252"
+    return "utf-8-sig"
 
 
 def settle(path: Path) -> None:

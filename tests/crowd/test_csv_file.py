@@ -165,9 +165,15 @@ def test_bad_file(tmp_path: Path, text: str, message: str) -> None:
 def test_file_that_is_not_there_or_no_text(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"absent\.csv: cannot be read: No such file"):
         read_csv_answers(tmp_path / "absent.csv", num_items=5)
-    (tmp_path / "answers.csv").write_bytes(b"i,j,worker,label\n0,1,\xff,1\n")
-    with pytest.raises(UserError, match="not a text file"):
-        read_csv_answers(tmp_path / "answers.csv", num_items=5)
+    for no_text in (b"i,j,worker,label\n0,1,\xff\x00,1\n", "i,j,worker,label\n0,1,a,1\n".encode("utf-16"), b"\x81\xff"):
+        (tmp_path / "answers.csv").write_bytes(no_text)
+        with pytest.raises(UserError, match="not a text file"):
+            read_csv_answers(tmp_path / "answers.csv", num_items=5)
+
+
+def test_answers_may_be_saved_as_excel_in_western_europe_does(tmp_path: Path) -> None:
+    (tmp_path / "answers.csv").write_text("i;j;worker;label\n0;1;Jürgen;same\n", encoding="cp1252")
+    assert read_csv_answers(tmp_path / "answers.csv", num_items=5).worker_names == ("Jürgen",)
 
 
 def test_file_that_cannot_be_written(tmp_path: Path) -> None:

@@ -120,3 +120,26 @@ def test_a_word_among_such_numbers_is_named_and_other_texts_stay_what_they_are(t
         load(tmp_path, rows([*cells, "cheap"]))
     with pytest.raises(UserError, match="y \\(numbers with signs between thousands or decimal commas, such as 0171"):
         load(tmp_path, rows(["0171 234 567", "0172 345 678", "0173 456 789"]))
+
+
+def test_points_of_whole_numbers_mean_in_new_items_what_they_mean_in_the_fit(tmp_path: Path) -> None:
+    """New items without a single decimal comma: their file alone does not say that 2.900 is 2900."""
+    data = load(tmp_path, "x;y;z\n3,5;2.754;8\n4,5;900;9\n")
+    np.testing.assert_allclose(data.features, [[3.5, 2754, 8], [4.5, 900, 9]])
+    assert any("points are between thousands" in note for note in data.notes)
+    assert data.columns is not None
+    (tmp_path / "new.csv").write_text("x;y;z\n3;2.900;7\n4;5.100;7\n")
+    new = load_new_items(tmp_path / "new.csv", data.columns)
+    np.testing.assert_allclose(new.features, [[3, 2900, 7], [4, 5100, 7]])
+
+
+def test_points_that_may_be_between_thousands_are_not_guessed(tmp_path: Path) -> None:
+    """In a file whose cells are separated by semicolons, as where the comma is the decimal sign."""
+    text = "x;y\n1;102\n2;2.440\n3;3.102\n"
+    with pytest.raises(UserError, match=rf"y \(2.440 {_NOT_CLEAR}\); say which with data.decimal=point or"):
+        load(tmp_path, text)
+    np.testing.assert_allclose(load(tmp_path, text, "comma").features[:, 1], [102, 2440, 3102])
+    np.testing.assert_allclose(load(tmp_path, text, "point").features[:, 1], [102, 2.44, 3.102], rtol=1e-6)
+    beside = "x;y\n1.5;102\n2.5;2.440\n3.5;3.102\n"  # x has decimal points
+    np.testing.assert_allclose(load(tmp_path, beside).features[:, 1], [102, 2.44, 3.102], rtol=1e-6)
+    np.testing.assert_allclose(load(tmp_path, text.replace(";", ",")).features[:, 1], [102, 2.44, 3.102], rtol=1e-6)

@@ -121,9 +121,19 @@ def test_bad_csv(tmp_path: Path, text: str, message: str) -> None:
 
 def test_file_that_is_no_text(tmp_path: Path) -> None:
     path = tmp_path / "mine.csv"
-    path.write_bytes(b"x,y\n1,\xff\xfe\n")
-    with pytest.raises(UserError, match="not a csv"):
-        _load(path)
+    for no_text in (b"x,y\n1,\xff\x00\n", "x,y\n1,2\n".encode("utf-16"), b"x,y\n1,\x81\n"):
+        path.write_bytes(no_text)
+        with pytest.raises(UserError, match="not a csv"):
+            _load(path)
+
+
+def test_a_table_may_be_saved_as_excel_in_western_europe_does(tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text("Größe;Stück\n1,5;2\n2,5;3\n", encoding="cp1252")
+    data = _load(path)
+    assert data.columns is not None
+    assert data.columns.names == ["Größe", "Stück"]
+    assert any("cp1252" in note for note in data.notes)
 
 
 @pytest.mark.parametrize(

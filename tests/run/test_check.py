@@ -345,6 +345,7 @@ def test_nobodys_name_is_kept_of_a_run_that_is_anonymous(train: Command, tmp_pat
         ("data=table annotations.skip_unknown=true", "annotations=file, which has it"),
         ("model=dpm model.K=5", "model=dpm has no setting K and finds the number of clusters by itself"),
         ("K=5", "perhaps model.K is meant"),
+        ("annotations.leave_out=[Björn,Ann]", """'annotations.leave_out=["Björn",Ann]'"""),
         ("output_dir=here", "perhaps hydra.run.dir is meant"),
         ("annotations=items.csv", "write annotations=file annotations.path=items.csv"),
         ("data=items.csv", "write data=table data.path=items.csv"),

@@ -17,7 +17,7 @@ from semicrowd.crowd.file_names import files_called
 from semicrowd.crowd.unsure import DONT_KNOW, NO_ANSWER, is_unsure
 from semicrowd.crowd.wording import ANSWERS, Wording, word_of, words_of
 from semicrowd.errors import UserError, letters, listed
-from semicrowd.files import check_is_file
+from semicrowd.files import check_is_file, encoding_of
 
 #: The usual column names and words.
 _USUAL = Wording()
@@ -87,7 +87,7 @@ class AnswerTable:
 
     @classmethod
     def read(cls, path: Path, label: int | None = None, wording: Wording = _USUAL) -> "AnswerTable":
-        """Read a text file (UTF-8) with columns separated by commas, semicolons or tabs; blank rows are skipped.
+        """Read a text file (UTF-8 or cp1252), with commas, semicolons or tabs between cells; blank rows are skipped.
 
         Parameters
         ----------
@@ -100,7 +100,8 @@ class AnswerTable:
         """
         try:
             check_is_file(path, "a csv of answers")
-            with path.open(newline="", encoding="utf-8-sig") as file:
+            encoding = encoding_of(path)
+            with path.open(newline="", encoding=encoding) as file:
                 first = file.readline()
                 separator = separator_of(first, wording.columns.values())
                 rows = csv.reader(_without_nul(path, chain([first], file)), delimiter=separator, strict=True)

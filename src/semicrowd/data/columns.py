@@ -33,7 +33,7 @@ from semicrowd.data.cells import (
     text,
     without_gaps,
 )
-from semicrowd.data.units import Unit, first_with_two_meanings, has_decimal_comma
+from semicrowd.data.units import TWO_MEANINGS, Unit, first_with_two_meanings, has_decimal_comma, may_be_thousands
 from semicrowd.errors import UserError, listed, nearest, other_spelling
 from semicrowd.files import write_csv, write_json
 
@@ -99,7 +99,7 @@ class Columns:
         for methods that accept missing values
     others : name, description, and how it was handled, of each column that is no feature
     named : whether the columns of new items are matched by name; False for an array, where names are column numbers
-    decimal : the decimal sign that the user has named, ``comma`` or ``point``; None: the cells decide
+    decimal : ``comma`` or ``point``, as the user has named it, or as it was read in a file; None: the cells decide
     like_ids : names of columns of numbers that look like ids of the training items; a warning names them
     """
 
@@ -137,7 +137,7 @@ class Columns:
     @classmethod
     def of(
         cls, frame: pd.DataFrame, where: str, ids: str | None = None, others: Sequence[tuple[str, str, str]] = (),
-        *, decimal: str | None = None, as_written: Callable[[], pd.DataFrame] | None = None,
+        *, decimal: str | None = None, as_written: Callable[[], pd.DataFrame] | None = None, european: bool = False,
     ) -> "Columns":  # fmt: skip
         """Decide how the columns of a table are converted.
 
@@ -148,6 +148,8 @@ class Columns:
         ids, others, decimal : see the class
         as_written : gives the columns with the texts of all cells, where the file has them; only called if the cells of
             a column of numbers do not say which sign is the decimal one, so that other columns have to
+        european : whether cells are not separated by commas, as where the comma is the decimal sign, so that the point
+            of 1.234 may be one between thousands
 
         Raises
         ------
@@ -155,7 +157,7 @@ class Columns:
             If columns cannot be converted. The message names them and how to leave them out.
         """
         columns, refused = [], {}
-        for name, (kind, reason, unit, unclear) in _kinds(frame, decimal, as_written).items():
+        for name, (kind, reason, unit, unclear) in _kinds(frame, decimal, as_written, european).items():
             if kind in (DATE, TEXT, UNITS):
                 refused[name] = (reason, unclear)
                 continue
@@ -319,7 +321,7 @@ class Columns:
 
 
 def _kinds(
-    frame: pd.DataFrame, decimal: str | None, as_written: Callable[[], pd.DataFrame] | None
+    frame: pd.DataFrame, decimal: str | None, as_written: Callable[[], pd.DataFrame] | None, european: bool
 ) -> dict[str, Kind]:
     """The type of each column.
 
@@ -330,15 +332,21 @@ def _kinds(
     kinds = {name: kind_of(frame[name], comma) for name in frame.columns}
     unclear = [name for name, kind in kinds.items() if kind.unclear]
     by = f"data.decimal={decimal}"
-    if unclear and comma is None:
+    doubtful = [name for name in frame.columns if european and comma is None and frame[name].dtype.kind == "f"]
+    if (unclear or doubtful) and comma is None:
         written = frame if as_written is None else as_written()
+        doubted = {name: one for name in doubtful if (one := may_be_thousands(written[name])) is not None}
+        kinds |= {name: Kind(UNITS, f"{one} {TWO_MEANINGS}", unclear=True) for name, one in doubted.items()}
+        unclear += doubted
         said = {name: has_decimal_comma(without_gaps([text(cell) for cell in written[name] if isinstance(cell, str)]))
                 for name in frame.columns if name not in unclear}
         clear = {name: one for name, one in said.items() if one is not None}
-        if len(set(clear.values())) != 1:
+        if not unclear or len(set(clear.values())) != 1:
             return kinds
         comma, by = next(iter(clear.values())), f"as in {listed(list(clear), 2)}"
     for name in unclear:
+        if comma and frame[name].dtype.kind == "f":  # it was read with a decimal point: the user has to say it
+            continue
         kind = kind_of(frame[name], comma)
         kinds[name] = kind if kind.unit is None else kind._replace(unit=replace(kind.unit, by=by))
     return kinds

@@ -21,7 +21,7 @@ from semicrowd.data.arrays import check_memory, read_npz
 from semicrowd.data.cells import called_ids
 from semicrowd.data.units import has_decimal_comma, has_unit
 from semicrowd.errors import UserError, listed
-from semicrowd.files import check_is_file
+from semicrowd.files import check_is_file, encoding_of
 
 #: Column of true classes; its cells are names, even if they look like numbers.
 LABEL = "label"
@@ -45,6 +45,7 @@ _CODE = re.compile(r"0[0-9]+")
 _FIRST_ROWS = 1_000
 #: Characters of a file in which decimal commas are looked for.
 _BEGINNING = 10_000
+_NO_TEXT = "not a csv text file (utf-8); save it as such, in Excel as 'CSV UTF-8'"
 #: Bytes of a number of a table in memory.
 _NUMBER = 8
 
@@ -57,12 +58,17 @@ class Frame:
     ----------
     line : the line of the first row, 0 for files without lines
     codes : columns of numbers some of which are written with zeros in front, such as postcodes
+    decimal : ``comma`` where a text file is read with decimal commas; otherwise None
+    separator, encoding : of a text file
     """
 
     table: pd.DataFrame
     path: Path
     line: int = 0
     codes: tuple[str, ...] = ()
+    decimal: str | None = None
+    separator: str = ","
+    encoding: str = "utf-8-sig"
 
     def where(self, row: int, column: str) -> str:
         """The position of a cell, for messages."""
@@ -180,9 +186,14 @@ def _as_text(values: np.ndarray) -> list[str]:
 
 
 def _read_csv(path: Path, ids: str | None, texts: Collection[str] | None, decimal: str | None) -> Frame:
-    header, separator = _header(path)
-    frame = _frame(path, header, separator, _texts_of(header, ids, texts), decimal)
-    return Frame(frame, path, 2, tuple(_codes(path, header, separator, frame)))
+    try:
+        encoding = encoding_of(path)
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: {_NO_TEXT}") from error
+    header, separator = _header(path, encoding)
+    frame, comma = _frame(path, header, separator, _texts_of(header, ids, texts), decimal, encoding)
+    codes = tuple(_codes(path, header, separator, frame, encoding))
+    return Frame(frame, path, 2, codes, "comma" if comma else None, separator, encoding)
 
 
 def _read_parquet(path: Path, _ids: str | None, _texts: Collection[str] | None, _decimal: str | None) -> Frame:
@@ -240,10 +251,10 @@ def _name(text: str) -> str:
     return "".join(sign if sign.isprintable() else "?" for sign in " ".join(text.split()))
 
 
-def _header(path: Path) -> tuple[list[str], str]:
+def _header(path: Path, encoding: str) -> tuple[list[str], str]:
     """Names of the columns, and what separates them."""
     try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
+        with path.open(newline="", encoding=encoding) as file:
             first, second = (_QUOTED.sub("", file.readline()) for _ in range(2))
             # Names may hold a separator (Länge, cm;Breite, cm): the right one is as often in the first row of cells.
             # So may numbers, with decimal commas.
@@ -252,7 +263,7 @@ def _header(path: Path) -> tuple[list[str], str]:
             file.seek(0)
             header = [_name(name) for name in next(csv.reader(file, delimiter=separator), [])]
     except (UnicodeDecodeError, csv.Error) as error:
-        raise UserError(f"{path}: not a csv text file (utf-8); save it as such, in Excel as 'CSV UTF-8'") from error
+        raise UserError(f"{path}: {_NO_TEXT}") from error
     _check_names(path, header)
     try:
         list(map(float, header))
@@ -272,11 +283,14 @@ def _check_names(path: Path, header: list[str]) -> None:
 
 
 def _frame(
-    path: Path, header: list[str], separator: str, texts: Collection[str | None], named: str | None
-) -> pd.DataFrame:
-    """All rows; ``texts``, and columns with a cell that is no number, come as text, an empty cell as NaN."""
+    path: Path, header: list[str], separator: str, texts: Collection[str | None], named: str | None, encoding: str
+) -> tuple[pd.DataFrame, bool]:
+    """All rows, and whether the file has decimal commas.
+
+    ``texts``, and columns with a cell that is no number, come as text, an empty cell as NaN.
+    """
     try:
-        with path.open(encoding="utf-8-sig") as file:
+        with path.open(encoding=encoding) as file:
             file.readline()  # a header of thousands of names would hide the numbers
             beginning = file.read(_BEGINNING)
         found = separator != "," and _DECIMAL_COMMA.search(beginning)
@@ -286,14 +300,14 @@ def _frame(
             warnings.simplefilter("error", pd.errors.ParserWarning)
             frame = pd.read_csv(
                 path, header=0, names=header, index_col=False, dtype=dict.fromkeys(texts, str), sep=separator,
-                decimal=decimal, skip_blank_lines=False, encoding="utf-8-sig", keep_default_na=False, na_values=[""],
+                decimal=decimal, skip_blank_lines=False, encoding=encoding, keep_default_na=False, na_values=[""],
                 low_memory=False,
             )
     except (pd.errors.ParserWarning, pd.errors.ParserError) as error:
         reason = " ".join(str(error).replace("Error tokenizing data. C error: ", "").split())
-        raise UserError(f"{path}, {_first_too_long(path, len(header), separator) or reason}") from error
+        raise UserError(f"{path}, {_first_too_long(path, len(header), separator, encoding) or reason}") from error
     except UnicodeDecodeError as error:
-        raise UserError(f"{path}: not a csv text file (utf-8); save it as such, in Excel as 'CSV UTF-8'") from error
+        raise UserError(f"{path}: {_NO_TEXT}") from error
     if decimal == ",":  # pandas leaves a column as text where one of its cells is a word for nothing, or 2.750,75
         for name in set(header) - set(texts):
             if not pd.api.types.is_numeric_dtype(frame[name]):
@@ -305,13 +319,15 @@ def _frame(
                 )
                 frame[name] = frame[name].map(partial(_with_point, thousands=thousands), na_action="ignore")
     # Blank lines at the end are no items; elsewhere they are, with every cell empty.
-    return frame.iloc[: frame.notna().any(axis=1).to_numpy().nonzero()[0].max(initial=-1) + 1]
+    return frame.iloc[: frame.notna().any(axis=1).to_numpy().nonzero()[0].max(initial=-1) + 1], decimal == ","
 
 
-def _codes(path: Path, header: Sequence[str], separator: str, frame: pd.DataFrame) -> Iterator[str]:
+def _codes(
+    path: Path, header: Sequence[str], separator: str, frame: pd.DataFrame, encoding: str
+) -> Iterator[str]:
     """Columns of whole numbers that have zeros in front in one of the first rows."""
     try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
+        with path.open(newline="", encoding=encoding) as file:
             rows = list(islice(csv.reader(file, delimiter=separator), 1, _FIRST_ROWS))
     except csv.Error:  # pandas could read it
         return
@@ -328,9 +344,9 @@ def _with_point(cell: Any, thousands: bool) -> Any:
     return str(cell).replace(".", "") if thousands and _THOUSANDS.fullmatch(str(cell)) else cell
 
 
-def _first_too_long(path: Path, width: int, separator: str) -> str:
+def _first_too_long(path: Path, width: int, separator: str, encoding: str) -> str:
     """Position of the first row with more cells than the header; empty if there is none, or none can be read."""
-    with path.open(newline="", encoding="utf-8-sig") as file, suppress(csv.Error):
+    with path.open(newline="", encoding=encoding) as file, suppress(csv.Error):
         rows = csv.reader(file, delimiter=separator)
         messages = (f"line {rows.line_num}: {len(row)} cells; expected {width} as in the header"
                  for row in rows if len(row) > width)

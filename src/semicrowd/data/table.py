@@ -1,7 +1,7 @@
 """Load the user's own features: a CSV file with a header, another table that pandas can read, or a NumPy array."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -93,6 +93,7 @@ def load_new_items(path: Path, columns: Columns) -> Dataset:
     known -= {column.name for column in columns.columns}  # a column label is a feature where data.label names another
     table = table.drop(columns=[name for name in known if name in table])
     features, missing, notes = _features(replace(frame, table=table), columns, new=True)
+    notes += (*_how_read(frame),)
     if columns.filled:
         # No feature of the fit says that cells of these columns are empty.
         complete = {column.name for column in columns.columns if not column.gaps}
@@ -153,13 +154,24 @@ def _dataset(frame: Frame, settings: TableSettings) -> Dataset:
     note = (f"{path}: {', '.join(codes)}: numbers with zeros in front, taken as numbers; codes such as postcodes are "
             f"no measurements: 'data.ignore={as_list(codes)}'")  # fmt: skip
     texts = (lambda: read_frame(path, name, None).table) if path.suffix.lower() in TEXT_FILES else None
-    columns = Columns.of(table, str(path), name, others, decimal=settings.decimal, as_written=texts)
+    columns = Columns.of(
+        table, str(path), name, others, decimal=settings.decimal, as_written=texts, european=frame.separator != ",",
+    )  # fmt: skip
+    columns = replace(columns, decimal=columns.decimal or frame.decimal)
     features, missing, _ = _features(replace(frame, table=table), columns)
     return Dataset(
         "table", features, labels, num_classes=None if labels is None else len(np.unique(labels)), sequence=sequence,
         class_names=class_names, missing=missing, ids=ids, columns=columns, weights=weights,
-        notes=(note,) if codes else (),
+        notes=(*((note,) if codes else ()), *_how_read(frame)),
     )
+
+
+def _how_read(frame: Frame) -> Iterator[str]:
+    """Notes on what a text file does not say of itself."""
+    if frame.encoding == "cp1252":
+        yield f"{frame.path}: not UTF-8; read as cp1252, as Excel in Western Europe writes csv"
+    if frame.decimal == "comma":
+        yield f"{frame.path}: numbers are read with decimal commas; points are between thousands"
 
 
 def _features(frame: Frame, columns: Columns, *, new: bool = False) -> tuple[np.ndarray, str, tuple[str, ...]]:

@@ -30,7 +30,7 @@ _EITHER = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")
 _BARE = re.compile(
     r"[+−-]?(?:\d*|[1-9]\d{0,2}(?:(?:[\u00a0\u202f '’]\d{3})+|(?:,\d{3})+|(?:\.\d{3})+))(?:[.,]\d+)?(?:[eE][+-]?\d+)?"
 )
-_TWO_MEANINGS = "may have a decimal sign or one between thousands"
+TWO_MEANINGS = "may have a decimal sign or one between thousands"
 #: Numbers that need no unit.
 _ZEROS = ("0", "0.0", "0,0")
 #: Smallest share of the cells of a column that have the same unit; the others may have none.
@@ -134,7 +134,7 @@ def _read(unit: Unit, cells: Sequence[str], numbers: Sequence[str], comma: bool 
     if said is None:
         example = next(cell for cell, one in zip(cells, numbers, strict=True) if _EITHER.fullmatch(one))
         what = f"numbers with unit {unit.name}; " if unit.name else ""
-        return Found(problem=f"{what}{example} {_TWO_MEANINGS}", unclear=True)
+        return Found(problem=f"{what}{example} {TWO_MEANINGS}", unclear=True)
     return Found(replace(unit, comma=said), unclear=own is None and any(map(_EITHER.fullmatch, numbers)))
 
 
@@ -202,6 +202,13 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def may_be_thousands(cells: pd.Series) -> str | None:
+    """A number such as 1.234, if all numbers of a column that are not whole are such; None if one is not, or none is.
+    """
+    parted = [cell.strip() for cell in cells if isinstance(cell, str) and "." in cell]
+    return parted[0] if parted and all(map(_EITHER.fullmatch, parted)) else None
 
 
 def _is_plain(text: str) -> bool:

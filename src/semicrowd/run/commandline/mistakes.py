@@ -75,7 +75,10 @@ def _quoted(override: str) -> str | None:
     if value.startswith("[") and not value.endswith("]"):
         return f"a list is one word of the command line: write it without blanks or in quotes, '{key}=[first, second]'"
     if value[:1] in ("[", "{") and SPECIAL.search(re.sub(r"[\[\]{},: ]", "", value)):
-        return """words with special characters need quotes of their own: 'data.ignore=["Druck [bar]","läuft"]'"""
+        words = [word.strip(" \"'") for word in value[1:-1].split(",")]
+        shown = ",".join(f'"{word}"' if SPECIAL.search(word) else word for word in words)
+        usual = f"{key}=[{shown}]" if value[0] == "[" else 'data.ignore=["Druck [bar]","läuft"]'
+        return f"words with special characters need quotes of their own: '{usual}'"
     if not key.endswith("path") or '"' in value or not SPECIAL.search(value):
         return None
     return f"""a path with special characters needs two kinds of quotes: '{key}="{value}"'"""

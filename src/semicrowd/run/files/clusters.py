@@ -13,7 +13,7 @@ import pandas as pd
 from jaxtyping import Int
 
 from semicrowd.errors import UserError
-from semicrowd.files import write_text
+from semicrowd.files import encoding_of, write_text
 from semicrowd.fitting.result import Assignment
 
 CLUSTERS = "clusters.csv"
@@ -92,7 +92,7 @@ def _read(path: Path) -> pd.DataFrame:
     """The table in the order of the clusters, all other cells as text, however a spreadsheet has written it."""
     expected = "expected a column cluster with the number of each cluster once, from 0"
     try:
-        lines = _text(path).splitlines()
+        lines = path.read_text(encoding=encoding_of(path)).splitlines()
         separator = max(",;\t", key=lines[0].count)
         header, *rows = (row for row in csv.reader(lines, delimiter=separator) if any(cell.strip() for cell in row))
         header = [name.strip().lower() for name in header]
@@ -107,11 +107,3 @@ def _read(path: Path) -> pd.DataFrame:
     if table["cluster"].tolist() != list(range(len(table))):
         raise UserError(f"{path}: not the clusters of a run; {expected}")
     return table
-
-
-def _text(path: Path) -> str:
-    content = path.read_bytes()
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return content.decode("cp1252")  # as some spreadsheets write it
