@@ -1,6 +1,5 @@
 """A run's directory: atomic files, one process at a time, and a status that survives a crash."""
 
-import codecs
 import contextlib
 import csv
 import fcntl
@@ -12,7 +11,6 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -51,8 +49,8 @@ RUN_FILES = {
     "config.yaml": True,
 }
 STATUS = "status.json"
-#: Bytes that no text has, and the number of bytes that are looked at together.
-_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
+#: Signs that no text has, and the number of signs that are looked at together.
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")
 _BLOCK = 2**20
 
 
@@ -286,18 +284,16 @@ def encoding_of(path: Path) -> str:
     UnicodeDecodeError
         For a file that is no text: it has bytes that cp1252 does not know, or control characters.
     """
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    with path.open("rb") as file:
-        try:
-            for block in iter(partial(file.read, _BLOCK), b""):
-                decoder.decode(block)
-            decoder.decode(b"", final=True)
-        except UnicodeDecodeError as error:
-            file.seek(0)
-            for block in iter(partial(file.read, _BLOCK), b""):
-                if _CONTROL.search(block) or not block.decode("cp1252"):
-                    raise error from None
-            return "cp1252"
+    try:
+        with path.open(encoding="utf-8") as file:
+            while file.read(_BLOCK):
+                pass
+    except UnicodeDecodeError:
+        with path.open(encoding="cp1252") as file:
+            while block := file.read(_BLOCK):
+                if _CONTROL.search(block):
+                    raise
+        return "cp1252"
     return "utf-8-sig"
 
 

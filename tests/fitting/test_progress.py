@@ -78,7 +78,7 @@ def test_the_time_left_of_a_start_is_that_passed_times_the_work_left_over_the_wo
 
 
 def test_on_a_terminal_a_start_has_a_bar_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("semicrowd.fitting.progress.Console", partial(Console, file=io.StringIO(), force_terminal=True))
+    monkeypatch.setattr("semicrowd.data.progress.Console", partial(Console, file=io.StringIO(), force_terminal=True))
     bar = Progress(20)
     course = Course(bar.progress, {"step": (4, 1.0)})
 

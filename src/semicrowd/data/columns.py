@@ -148,8 +148,7 @@ class Columns:
         ids, others, decimal : see the class
         as_written : gives the columns with the texts of all cells, where the file has them; only called if the cells of
             a column of numbers do not say which sign is the decimal one, so that other columns have to
-        european : whether cells are not separated by commas, as where the comma is the decimal sign, so that the point
-            of 1.234 may be one between thousands
+        european : whether cells are separated by other signs than commas, and numbers have no known decimal comma
 
         Raises
         ------
@@ -338,10 +337,12 @@ def _kinds(
         doubted = {name: one for name in doubtful if (one := may_be_thousands(written[name])) is not None}
         kinds |= {name: Kind(UNITS, f"{one} {TWO_MEANINGS}", unclear=True) for name, one in doubted.items()}
         unclear += doubted
+        if not unclear:
+            return kinds
         said = {name: has_decimal_comma(without_gaps([text(cell) for cell in written[name] if isinstance(cell, str)]))
                 for name in frame.columns if name not in unclear}
         clear = {name: one for name, one in said.items() if one is not None}
-        if not unclear or len(set(clear.values())) != 1:
+        if len(set(clear.values())) != 1:
             return kinds
         comma, by = next(iter(clear.values())), f"as in {listed(list(clear), 2)}"
     for name in unclear:

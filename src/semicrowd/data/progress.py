@@ -15,6 +15,16 @@ _LINE_SECONDS = 5.0
 _LAST_STEP_SECONDS = 1.0
 
 
+def outlets() -> tuple[Console, bool, bool]:
+    """The console of the standard error stream, whether it is for bars, as a terminal is, and whether for lines.
+
+    It is for neither in parallel jobs, whose bars would overwrite each other.
+    """
+    console = Console(stderr=True)
+    alone = multiprocessing.current_process().name == "MainProcess"
+    return console, alone and console.is_terminal, alone and not console.is_terminal
+
+
 class PictureProgress:
     """A bar on the standard error stream, or lines where it is no terminal; neither in parallel jobs.
 
@@ -27,10 +37,8 @@ class PictureProgress:
     """
 
     def __init__(self, what: str, total: int) -> None:
-        console = Console(stderr=True)
-        alone = multiprocessing.current_process().name == "MainProcess"
-        self._bar = Progress(console=console, disable=not (alone and console.is_terminal), transient=True)
-        self._lines = alone and not console.is_terminal
+        console, bars, self._lines = outlets()
+        self._bar = Progress(console=console, disable=not bars, transient=True)
         self._what, self._total, self._done = what, total, 0
         self._task = self._bar.add_task(what, total=total)
         self._begun = self._last_line = time.monotonic()

@@ -155,7 +155,8 @@ def _dataset(frame: Frame, settings: TableSettings) -> Dataset:
             f"no measurements: 'data.ignore={as_list(codes)}'")  # fmt: skip
     texts = (lambda: read_frame(path, name, None).table) if path.suffix.lower() in TEXT_FILES else None
     columns = Columns.of(
-        table, str(path), name, others, decimal=settings.decimal, as_written=texts, european=frame.separator != ",",
+        table, str(path), name, others, decimal=settings.decimal, as_written=texts,
+        european=frame.separator != "," and frame.decimal is None,
     )  # fmt: skip
     columns = replace(columns, decimal=columns.decimal or frame.decimal)
     features, missing, _ = _features(replace(frame, table=table), columns)

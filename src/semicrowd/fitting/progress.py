@@ -6,13 +6,11 @@ beside another busy process (docs/BENCHMARKS.md).
 """
 
 import contextlib
-import multiprocessing
 import time
 from collections.abc import Iterator
 from types import TracebackType
 from typing import Any
 
-from rich.console import Console
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -26,6 +24,7 @@ from rich.progress import Progress as RichProgress
 from rich.text import Text
 from threadpoolctl import threadpool_limits
 
+from semicrowd.data.progress import outlets
 from semicrowd.starts.course import Step
 from semicrowd.starts.recent import RECENT, Remark
 
@@ -56,17 +55,14 @@ class Progress:
     """
 
     def __init__(self, iterations: int, enabled: bool = True) -> None:
-        console = Console(stderr=True)
-        # The bars of parallel jobs would overwrite each other.
-        alone = multiprocessing.current_process().name == "MainProcess"
+        self._console, bars, lines = outlets()
         self._progress = RichProgress(
             TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("<"),
             _TimeLeft(), TextColumn("{task.fields[metrics]}"),
-            console=console, disable=not (enabled and alone and console.is_terminal), transient=True,
+            console=self._console, disable=not (enabled and bars), transient=True,
         )  # fmt: skip
         self._task = self._progress.add_task("starting", total=iterations, metrics="")
-        self._console, self._shown = console, enabled and alone
-        self._lines = self._shown and not console.is_terminal
+        self._shown, self._lines = enabled and (bars or lines), enabled and lines
         self._begun = self._last_line = time.monotonic()
         self._start: TaskID | None = None  # a bar of its own, while the steps of a start are counted
         self._start_begun = self._begun

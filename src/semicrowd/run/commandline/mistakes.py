@@ -75,9 +75,10 @@ def _quoted(override: str) -> str | None:
     if value.startswith("[") and not value.endswith("]"):
         return f"a list is one word of the command line: write it without blanks or in quotes, '{key}=[first, second]'"
     if value[:1] in ("[", "{") and SPECIAL.search(re.sub(r"[\[\]{},: ]", "", value)):
+        from semicrowd.data.columns import as_list  # imports pandas, which takes time
+
         words = [word.strip(" \"'") for word in value[1:-1].split(",")]
-        shown = ",".join(f'"{word}"' if SPECIAL.search(word) else word for word in words)
-        usual = f"{key}=[{shown}]" if value[0] == "[" else 'data.ignore=["Druck [bar]","läuft"]'
+        usual = f"{key}={as_list(words)}" if value[0] == "[" else 'data.ignore=["Druck [bar]","läuft"]'
         return f"words with special characters need quotes of their own: '{usual}'"
     if not key.endswith("path") or '"' in value or not SPECIAL.search(value):
         return None
