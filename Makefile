@@ -68,6 +68,10 @@ docs: setup  ## make the documentation's site, site/index.html; a broken link fa
 tutorial: setup  ## run every command of the tutorial, as it is printed, in a folder of its own: a minute
 	OMP_NUM_THREADS=1 $(PY) -m pytest -q tests/docs/test_tutorial.py
 
+.PHONY: size
+size:  ## lines of src and tests and words of the documentation, by folder
+	@python3 tools/size.py
+
 bench: setup  ## measure speed, some ten minutes; one subject: python benchmarks/run.py NAME (--help)
 	@$(PY) benchmarks/run.py
 

@@ -81,8 +81,7 @@ def choose_restarts(net: nn.Module, index: Tensor) -> nn.Module:
 class MLP(nn.Module):
     """ReLU hidden layers and one or more linear heads; the first head may have a linear skip from the input.
 
-    The skip is what the networks of SVAE have, whose setting the paper follows; without it the pinwheel's mixture
-    collapses at the start (docs/DEVIATIONS.md).
+    The skip is what the networks of SVAE have, whose setting the paper follows (docs/DEVIATIONS.md, row 15).
 
     Parameters
     ----------
