@@ -36,10 +36,6 @@ reproduce: setup  ## run the pipeline and write reports/index.html and reports/R
 generality: setup  ## measure every method on many data sets and regimes of answers, hours (ARGS="--data iris --seeds 0")
 	@$(PY) -m semicrowd.pipeline.generality $(ARGS); code=$$?; $(PY) src/report.py && exit $$code
 
-.PHONY: claims
-claims: setup  ## print the figures that recorded/ gives, and compare those of the README and docs/ (ARGS=--write puts them in)
-	@$(PY) -m semicrowd.pipeline.generality.claims $(ARGS)
-
 .PHONY: record verify
 record: setup  ## keep a long experiment's numbers in recorded/ (EXPERIMENT=cifar_scdc_tasks SEEDS=0-2)
 	@$(PY) -m semicrowd.report.record $(EXPERIMENT) $(if $(SEEDS),--seeds $(SEEDS)) $(if $(PROFILE),--profile $(PROFILE))
