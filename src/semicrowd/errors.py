@@ -1,10 +1,16 @@
 """The exception for mistakes that the user can correct, helpers for its messages and command lines, and warnings."""
 
+import atexit
 import contextlib
+import getpass
+import io
 import os
+import re
 import select
+import shutil
 import signal
 import sys
+import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -37,13 +43,14 @@ EXTRAS = {
 class UserError(ValueError):
     """Bad input or settings; the message names what is wrong and what was expected, in one line.
 
-    It is a ``ValueError``, as scikit-learn expects. Characters that cannot be printed become question marks, because a
-    message may quote a file with control characters, which a terminal would obey.
+    It is a ``ValueError``, as scikit-learn expects. A message may quote a file: line breaks become blanks, and other
+    characters that cannot be printed, which a terminal would obey, question marks. A user and password in an address
+    are left out.
     """
 
     def __init__(self, message: object = "") -> None:
-        text = str(message)
-        super().__init__(text if text.isprintable() else "".join(s if s.isprintable() else "?" for s in text))
+        text = re.sub(r"://[^/\s]*@", "://…@", re.sub(r"\s*[\r\n]\s*", " ", str(message).strip()))
+        super().__init__("".join(s if s.isprintable() else "?" for s in text))
 
 
 class UnreliableResultWarning(UserWarning):
@@ -125,8 +132,13 @@ def without_traceback(main: Callable[_Arguments, int]) -> Callable[_Arguments, i
 
     @wraps(main)
     def run(*args: _Arguments.args, **options: _Arguments.kwargs) -> int:
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):  # of a terminal that is latin-1 or ascii
+                stream.reconfigure(errors="replace")
+        _name_the_user()
         try:
             try:
+                _check_names([*sys.argv[1:], *map(str, args)])
                 with naming_extras():
                     return main(*args, **options)
             finally:
@@ -152,6 +164,32 @@ def without_traceback(main: Callable[_Arguments, int]) -> Callable[_Arguments, i
             return _UNREAD
 
     return run
+
+
+def _check_names(arguments: Sequence[str]) -> None:
+    """Refuse a current folder that is gone, and one or an argument with a byte that no file of a run could name."""
+    try:
+        names = [str(Path.cwd()), *arguments]
+    except FileNotFoundError as error:
+        raise UserError("the current folder: is gone; expected one that is there") from error
+    for name in names:
+        try:
+            name.encode()
+        except UnicodeEncodeError as error:
+            raise UserError(f"{name}: has a byte that is no UTF-8; expected another name") from error
+
+
+def _name_the_user() -> None:
+    """Set HOME and USER where the system does not know them: MLflow and torch stop without."""
+    try:
+        Path.home()
+    except RuntimeError:
+        os.environ["HOME"] = tempfile.mkdtemp()
+        atexit.register(shutil.rmtree, os.environ["HOME"], ignore_errors=True)
+    try:
+        getpass.getuser()
+    except (KeyError, OSError):  # OSError since Python 3.13
+        os.environ["USER"] = str(os.getuid())
 
 
 def _is_unread(stream: TextIO) -> bool:

@@ -43,7 +43,7 @@ class DeepDPMParameters(PartitionParameters):
     n_epochs: int = setting(300, "further epochs, in which the flow is trained", whole(1))
     n_sweeps: int = setting(3, "sweeps of the Gibbs sampler in an epoch", whole(1))
     splits: int = setting(
-        10, "split or merge proposals before each sweep of the first epochs", whole(0)
+        10, "split or merge proposals before each sweep of the first epochs", whole(0, 1000)
     )
     unions: bool = setting(
         True, "finally join Gaussians to one cluster if that increases the joint probability of items and partition",

@@ -26,7 +26,7 @@ class DPMParameters(SampledParameters):
 
     splits: int = setting(
         0, "split or merge proposals before each sweep (mmgm, and new=paper: only before sweeps without hyperplanes)",
-        whole(0),
+        whole(0, 1000),
     )  # fmt: skip
 
 

@@ -76,7 +76,7 @@ class GenerativeSettings(Settings):
         "gaussian", "likelihood of the features: gaussian | bernoulli (values from 0 to 1) | logistic (256 steps from "
         "0 to 1)", choice("gaussian", "bernoulli", "logistic"),
     )
-    initial_variance: float = setting(0.1, "variance of the untrained networks' Gaussians", number(above=0))
+    initial_variance: float = setting(0.1, "variance of the untrained networks' Gaussians", number(above=0, high=100))
     learning_rate: float = setting(0.001, "initial learning rate of the networks", number(above=0))
     final_rate: float = setting(
         0.05, "final step sizes as a share of the initial ones; they decrease along a cosine", number(0, 1)

@@ -56,8 +56,8 @@ class PinwheelSettings(DataSettings):
         0, "seed of the points; it does not depend on the run's seed, so that all seeds of a sweep use the same points",
         whole(0),
     )
-    num_classes: int = setting(5, "number of arms", _COUNT)
-    points_per_class: int = setting(100, "points of each arm", _COUNT)
+    num_classes: int = setting(5, "number of arms", whole(1, 10_000))
+    points_per_class: int = setting(100, "points of each arm", whole(1, 1_000_000))
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class ShapesSettings(DataSettings):
         0, "seed of the points; it does not depend on the run's seed, so that all seeds of a sweep use the same points",
         whole(0),
     )
-    points_per_class: int = setting(500, "points of each cluster", _COUNT)
+    points_per_class: int = setting(500, "points of each cluster", whole(1, 1_000_000))
 
 
 @dataclass(frozen=True)
@@ -267,7 +267,7 @@ class Rated(AnswerSettings):
 class TwoCoinSettings(Rated):
     """Simulated: annotators answer random pairs (SCDC paper, pinwheel)."""
 
-    num_annotators: int = setting(20, "M, number of annotators", _COUNT)
+    num_annotators: int = setting(20, "M, number of annotators", whole(1, 100_000))
     pairs_per_annotator: int = setting(49, "number of distinct pairs that each annotator answers", _COUNT)
     num_annotated: int | None = setting(
         100, "number of items from which the pairs are made; null: all", whole(2), optional=True
@@ -297,7 +297,7 @@ class QuotaSettings(Rated):
 class TasksSettings(Grouped, Rated):
     """Simulated: annotators group the items of tasks (grids), as for MNIST; answers are all pairs of a task."""
 
-    num_annotators: int = setting(48, "M, number of annotators", _COUNT)
+    num_annotators: int = setting(48, "M, number of annotators", whole(1, 100_000))
     num_tasks: int = setting(91, "number of tasks; each annotator has at least one", _COUNT)
     task_size: int | tuple[int, int] = setting(
         36, "number of items in a task, or [minimum, maximum]", either(_COUNT, each(_COUNT, "[12, 20]", length=2))

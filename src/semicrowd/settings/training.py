@@ -20,7 +20,8 @@ class StartSettings(Settings):
     )
     epochs: int = setting(100, "epochs of a VAE without clusters, which is trained before the start", whole(0))
     learning_rate: float = setting(
-        0.003, "learning rate of this VAE, and of the training of networks on the start's clusters", number(above=0)
+        0.003, "learning rate of this VAE, and of the training of networks on the start's clusters",
+        number(above=0, high=10),
     )
     candidates: int = setting(
         10, "initial partitions for each restart, of which the one with the highest evidence is used", whole(1)
