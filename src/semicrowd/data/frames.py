@@ -20,7 +20,7 @@ from jaxtyping import Shaped
 from semicrowd.data.arrays import check_memory, read_npz
 from semicrowd.data.cells import called_ids
 from semicrowd.data.units import has_decimal_comma, has_unit
-from semicrowd.errors import UserError, listed
+from semicrowd.errors import UserError, listed, naming_extras
 from semicrowd.files import check_is_file, encoding_of
 
 #: Column of true classes; its cells are names, even if they look like numbers.
@@ -106,6 +106,17 @@ def read_frame(
         unit = "line" if frame.line else "row"
         raise UserError(f"{path}, {unit} {empty[0] + frame.line}: every cell is empty; expected an item in every row")
     return frame
+
+
+def as_pandas(frame: Any) -> Any:
+    """A data frame of another library (polars, pyarrow, …) as one of pandas; anything else as it is."""
+    if isinstance(frame, pd.DataFrame | np.ndarray | list) or not hasattr(frame, "columns"):
+        return frame
+    import narwhals.stable.v2 as narwhals  # here: most fits are given arrays or frames of pandas
+
+    with naming_extras():  # polars' conversion needs pyarrow
+        native = narwhals.from_native(frame, eager_only=True, pass_through=True)
+        return native.to_pandas() if isinstance(native, narwhals.DataFrame) else frame
 
 
 def check_table(array: np.ndarray, where: str) -> None:

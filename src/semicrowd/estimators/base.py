@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.workers import WorkerPosterior, worker_frame
+from semicrowd.data.frames import as_pandas
 from semicrowd.errors import UserError, naming_extras, nearest, warn
 from semicrowd.estimators import docstrings, persistence
 from semicrowd.estimators.inputs import (
@@ -24,6 +25,7 @@ from semicrowd.estimators.inputs import (
     items_to_fit,
     items_to_predict,
     labels_alone,
+    refuse_positions,
     refuse_swapped,
 )
 from semicrowd.fitting.iterate import Method, iterate
@@ -139,6 +141,7 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         """The items and answers that are fitted to; sets what an estimator has of them, and forgets an earlier fit."""
         if isinstance(self, Parameters):
             self.check_parameters()
+        X, y, pairs = as_pandas(X), as_pandas(y), as_pandas(pairs)
         if pairs is None and labels_alone(y):
             warn("y: labels of items are not used; pass answers about pairs of items as pairs=…")
             y = None
@@ -151,6 +154,7 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         counted = getattr(self, "n_clusters", None)
         if counted is not None and counted > len(features):
             raise UserError(f"n_clusters={counted}: expected at most n_samples={len(features)}, the number of items")
+        refuse_positions(items, given)
         answers = checked_answers(given, len(features), items.ids, index=items.by_index)
         if answers is None and self.requires_answers:
             raise UserError(f"pairs: {type(self).__name__} needs answers about the items; expected i,j,worker,label")

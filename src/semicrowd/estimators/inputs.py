@@ -25,7 +25,7 @@ from semicrowd.data.answer_tables import by_file, frame_of_rows, table_of_file
 from semicrowd.data.arrays import memory_of_machine
 from semicrowd.data.cells import column_called, id_column, id_columns, id_text, ids_of
 from semicrowd.data.columns import IN_PYTHON, Columns
-from semicrowd.data.frames import LABEL
+from semicrowd.data.frames import LABEL, as_pandas
 from semicrowd.errors import UserError, listed, warn
 from semicrowd.files import expanded
 
@@ -276,7 +276,7 @@ def items_to_fit(estimator: BaseEstimator, X: Any) -> Items:
     UserError
         Naming all columns of dates or text, and for a sparse matrix that is too large.
     """
-    X = _dense(X)
+    X = as_pandas(_dense(X))
     if not _has_names(X):
         return Items(X, None, names_of_rows(X), None)
     frame, ids = X, None
@@ -286,8 +286,9 @@ def items_to_fit(estimator: BaseEstimator, X: Any) -> Items:
         frame = frame.drop(columns=label)
     name = id_column(frame) if frame.shape[1] else None
     if name is not None:
-        said = f"X: column {name or 'without a name'} is taken for the items' ids and is no feature"
-        warn(said)
+        if name != "id":
+            said = f"X: column {name or 'without a name'} is taken for the items' ids and is no feature"
+            warn(said)
         ids = ids_of(frame, name, IN_PYTHON)
         frame = frame.drop(columns=name)
     more = id_columns(frame)
@@ -304,7 +305,7 @@ def items_to_fit(estimator: BaseEstimator, X: Any) -> Items:
         warn(said)
     if not get_tags(estimator).input_tags.allow_nan:
         columns = columns.with_gaps_filled()
-    return Items(_numbers(frame, columns), ids, names_of_rows(X), columns)
+    return Items(_numbers(frame, columns), ids, None if ids else names_of_rows(X), columns)
 
 
 def items_to_predict(estimator: BaseEstimator, X: Any) -> Any:
@@ -315,7 +316,7 @@ def items_to_predict(estimator: BaseEstimator, X: Any) -> Any:
     UserError
         Naming the columns that are missing.
     """
-    X, columns = _dense(X), getattr(estimator, "columns_", None)
+    X, columns = as_pandas(_dense(X)), getattr(estimator, "columns_", None)
     if columns is not None and not columns.named and columns.filled:  # a run was fitted to an array with gaps
         return _filled(X, columns)
     if columns is None or not columns.named or not _has_names(X):
@@ -333,7 +334,7 @@ def ids_of_rows(estimator: BaseEstimator, X: Any) -> tuple[str, ...] | None:
     UserError
         If an id in that column is empty or occurs twice.
     """
-    columns = getattr(estimator, "columns_", None)
+    X, columns = as_pandas(X), getattr(estimator, "columns_", None)
     if columns is None or columns.ids is None or not isinstance(X, pd.DataFrame) or columns.ids not in X:
         return None
     return ids_of(X, columns.ids, IN_PYTHON)
@@ -342,6 +343,28 @@ def ids_of_rows(estimator: BaseEstimator, X: Any) -> tuple[str, ...] | None:
 def names_of_rows(X: Any) -> tuple[str, ...] | None:
     """The names of rows in the index of a data frame, two of which may be the same; None for other items."""
     return tuple(map(id_text, X.index)) if isinstance(X, pd.DataFrame) else None
+
+
+def refuse_positions(items: Items, pairs: Any) -> None:
+    """Refuse an array of answers that counts rows where the items have names that are no row numbers.
+
+    Raises
+    ------
+    UserError
+        Naming ``pairs`` and the two ways out.
+    """
+    names = items.ids or items.by_index
+    if names is None or (items.ids is None and names == tuple(map(str, range(len(names))))):
+        return
+    if isinstance(pairs, list | tuple):
+        try:
+            pairs = np.asarray(pairs)
+        except ValueError:  # rows of unequal length, refused with what was expected
+            return
+    if isinstance(pairs, np.ndarray) and pairs.dtype.kind in "iuf":
+        named = "a column id" if items.ids is not None else "an index other than 0, 1, 2, …"
+        raise UserError(f"pairs: an array counts rows, but X has {named}; expected a data frame with columns i, j, "
+                        "worker, label that have these ids, or X.reset_index(drop=True) without a column id")
 
 
 def _has_names(X: Any) -> bool:
