@@ -227,13 +227,7 @@ def checked_counts(features: np.ndarray, scale: float | None = None) -> np.ndarr
 
 
 def check_memory(method: str, what: str, num_items: int, arrays: int) -> None:
-    """Refuse ``arrays`` square matrices of ``num_items`` items that no memory of this machine can hold.
-
-    Raises
-    ------
-    UserError
-        With the size that is needed and the memory of the machine.
-    """
+    """Refuse ``arrays`` square matrices of ``num_items`` items that no memory of this machine can hold."""
     needed = 8 * arrays * num_items**2
     there = memory_of_machine()
     if needed > there:
@@ -327,13 +321,7 @@ def items_to_predict(estimator: BaseEstimator, X: Any) -> Any:
 
 
 def ids_of_rows(estimator: BaseEstimator, X: Any) -> tuple[str, ...] | None:
-    """Ids of new items, in the column that gave the ids in the fit; None without it.
-
-    Raises
-    ------
-    UserError
-        If an id in that column is empty or occurs twice.
-    """
+    """Ids of new items, in the column that gave the ids in the fit; None without it."""
     X, columns = as_pandas(X), getattr(estimator, "columns_", None)
     if columns is None or columns.ids is None or not isinstance(X, pd.DataFrame) or columns.ids not in X:
         return None
@@ -346,13 +334,7 @@ def names_of_rows(X: Any) -> tuple[str, ...] | None:
 
 
 def refuse_positions(items: Items, pairs: Any) -> None:
-    """Refuse an array of answers that counts rows where the items have names that are no row numbers.
-
-    Raises
-    ------
-    UserError
-        Naming ``pairs`` and the two ways out.
-    """
+    """Refuse an array of answers that counts rows where the items have names that are no row numbers."""
     names = items.ids or items.by_index
     if names is None or (items.ids is None and names == tuple(map(str, range(len(names))))):
         return
