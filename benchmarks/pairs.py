@@ -90,7 +90,7 @@ def _epoch_seconds(data: Dataset, number: int, steps: int) -> float:
         data.labels, stream(0, "annotations"), num_annotators=_ANNOTATORS, pairs_per_annotator=number // _ANNOTATORS,
         num_annotated=data.num_items // 2,
     )  # fmt: skip
-    chosen = Recipe(BayesSettings(K=_CLUSTERS, latent_dim=8, sampler="pairs", final_refits=0, merge_every=0))
+    chosen = Recipe(BayesSettings(K=_CLUSTERS, latent_dim=8, sampler="pairs", final_refits=0))
     model = BayesSCDC(chosen.model, NetSettings(), data.num_features, answers.num_annotators)
     module = ClusteringModule(model, TrainingData(torch.from_numpy(data.features), answers), chosen, begin=False)
     timer = StepTimer(skip=1)

@@ -16,12 +16,12 @@ from table import print_table
 _STILL = 1e-9
 _MNIST = {
     "batch_size": 128, "model.K": 50, "model.latent_dim": 8, "model.hidden": [500, 500],
-    "model.likelihood": "bernoulli", "model.sampler": "pairs", "model.final_refits": 0, "model.merge_every": 0,
+    "model.likelihood": "bernoulli", "model.sampler": "pairs", "model.final_refits": 0,
     "model.learning_rate": _STILL,
 }  # fmt: skip
 _CIFAR = {
     "batch_size": 100, "model.sample_size": 200, "model.K": 10, "model.latent_dim": 64, "model.likelihood": "logistic",
-    "model.sampler": "pairs", "model.final_refits": 0, "model.merge_every": 0, "model.learning_rate": _STILL,
+    "model.sampler": "pairs", "model.final_refits": 0, "model.learning_rate": _STILL,
 }  # fmt: skip
 _FULL = {"nets.kind": "resnet", "nets.channels": [64, 128, 256], "nets.blocks": 2, "nets.classifier": 128}
 _LAPTOP = {"nets.kind": "resnet", "nets.channels": [8, 16, 32], "nets.blocks": 2, "nets.classifier": 16}

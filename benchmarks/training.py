@@ -28,7 +28,7 @@ def restarts(quick: bool = False) -> None:
     """Twenty starts in one fit against one start: the pinwheel, as the report's experiments run it."""
     short, repeats = (("epochs=2", "start.epochs=2"), 1) if quick else ((), 2)
     rows = []
-    for annotations, what in (("two_coin", "with answers"), ("none", "without answers, merges every 10 epochs")):
+    for annotations, what in (("two_coin", "with answers"), ("none", "without answers")):
         common = ("data=pinwheel", "model=bayes", f"annotations={annotations}", "seed=0", *short)
         one, twenty = (min(fit_seconds(*common, f"restarts={number}") for _ in range(repeats)) for number in (1, 20))
         rows.append((what, f"{twenty:.1f}", f"{one:.1f}", f"{twenty / one:.2f}", at_most(twenty / one, 3)))

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.fitting.callbacks import Moves
+from semicrowd.fitting.callbacks import FinalRefits
 from semicrowd.fitting.module import ClusteringModule
 from semicrowd.models.generative import GenerativeModel
 from semicrowd.models.state import model_class
@@ -27,7 +27,7 @@ POINTS = np.random.default_rng(0).random((60, 4)).astype(np.float32)
 ANSWERS = PairAnnotations.from_arrays([0, 1, 2, 5, 7], [1, 2, 7, 9, 0], [0, 1, 0, 1, 1], [1, 0, 1, 1, 0], num_items=60)
 #: What suits a hundred points in the plane, and is quick.
 OF_MODEL: dict[str, dict[str, Any]] = {
-    "bayes": {"learning_rate": 0.003, "initial_variance": 0.3, "merge_every": 10},
+    "bayes": {"learning_rate": 0.003, "initial_variance": 0.3},
     "scdc": {"learning_rate": 0.003, "initial_variance": 0.3},
 }
 SETTINGS: dict[str, type[BayesSettings | SCDCSettings]] = {"bayes": BayesSettings, "scdc": SCDCSettings}
@@ -70,10 +70,10 @@ class SmallFit(Generic[M]):
         return ClusteringModule(self.model, self.data, self.recipe, begin=False)
 
     def train(self, epochs: int, module: ClusteringModule | None = None) -> None:
-        """Lightning's loop and the moves between epochs, nothing else."""
+        """Lightning's loop and the last refits of the annotators, nothing else."""
         module = module or self.module()
         trainer = pl.Trainer(
-            max_epochs=epochs, accelerator="cpu", logger=False, enable_checkpointing=False, callbacks=[Moves()],
+            max_epochs=epochs, accelerator="cpu", logger=False, enable_checkpointing=False, callbacks=[FinalRefits()],
             enable_progress_bar=False, enable_model_summary=False,
         )  # fmt: skip
         with warnings.catch_warnings():

@@ -15,7 +15,6 @@ from semicrowd.crowd import simulate
 from semicrowd.errors import UserError
 from semicrowd.estimators.continued import checked_weights
 from semicrowd.fitting.batches import TrainingBatches
-from semicrowd.fitting.bayes_moves import refit
 from semicrowd.inference.mixture import mixture_prior, partition_posterior
 from semicrowd.models.state import model_class
 from semicrowd.models.training_data import TrainingData
@@ -102,25 +101,6 @@ def test_the_bound_is_that_of_repeated_items(name: str) -> None:
     rest = TrainingData(weighted.features, weights=1 - weighted.item_weights)
     both = one["reconstruction"] + model.elbo(rest)["reconstruction"]
     torch.testing.assert_close(both, model.elbo(TrainingData(weighted.features))["reconstruction"])
-
-
-def test_a_refit_of_the_mixture_is_that_of_repeated_items() -> None:
-    model, weighted, repeated = _model_and_data("bayes")
-    before = {name: eta.detach().clone() for name, eta in model.globals.eta.items()}
-    refit(model, weighted, 2)
-    found = {name: eta.detach().clone() for name, eta in model.globals.eta.items()}
-    with torch.no_grad():
-        for name, eta in model.globals.eta.items():
-            eta.copy_(before[name])
-    refit(model, repeated, 2)
-    for name, eta in model.globals.eta.items():
-        torch.testing.assert_close(found[name], eta.detach(), rtol=1e-4, atol=1e-4)
-
-
-def test_statistics_of_scdc_are_those_of_repeated_items() -> None:
-    model, weighted, repeated = _model_and_data("scdc")
-    one, other = (model.statistics(data.features, data.item_weights).of_clusters for data in (weighted, repeated))
-    torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-4)
 
 
 def test_the_steps_of_an_epoch_have_the_weights_of_their_items() -> None:

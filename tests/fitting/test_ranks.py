@@ -16,7 +16,7 @@ from torch import Tensor, distributed
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.expfam import gaussian
 from semicrowd.fitting.batches import Batch
-from semicrowd.fitting.callbacks import Moves
+from semicrowd.fitting.callbacks import FinalRefits
 from semicrowd.fitting.module import ClusteringModule
 from semicrowd.models import bayes
 from semicrowd.models.state import model_class
@@ -164,7 +164,7 @@ def test_one_step_on_two_ranks_is_one_step_on_both_batches(
     monkeypatch.setattr(gaussian, "draw", lambda mean, root, _: mean + 0.3 * root.sum(-1))
     monkeypatch.setattr(torch, "randn", lambda *shape, **_: torch.full(shape[0] if len(shape) == 1 else shape, 0.3))
     monkeypatch.setattr(bayes, "STEP_TOLERANCE", 0.0)
-    recipe = recipe_of(name, final_refits=0, **({"merge_every": 0, "amortisation": 2.0} if name == "bayes" else {}),
+    recipe = recipe_of(name, final_refits=0, **({"amortisation": 2.0} if name == "bayes" else {}),
                        **settings)
     both = module(name, recipe, torch.float64)
     batches = batches_of_tasks(both.data)
@@ -251,16 +251,16 @@ def test_every_parameter_has_a_gradient_in_every_step(name: str, use: str, views
 
 
 @pytest.mark.parametrize("natural_gradient", ["svi", "full"])
-def test_ranks_stay_the_same_through_merges(tmp_path: Path, natural_gradient: str) -> None:
+def test_ranks_stay_the_same_through_refits(tmp_path: Path, natural_gradient: str) -> None:
     recipe = Recipe(
-        BayesSettings(K=6, latent_dim=2, hidden=(8,), natural_gradient=natural_gradient, merge_every=2, final_refits=1),
+        BayesSettings(K=6, latent_dim=2, hidden=(8,), natural_gradient=natural_gradient, final_refits=1),
         NetSettings(),
         StartSettings("communities", epochs=2),
         ViewSettings(kind="affine"),
         TrainingSettings(epochs=10),
     )
     fitted = module("bayes", recipe, torch.float32, views=True)
-    first, second = run(fitted, None, tmp_path / "ranks", 2, 10, [Moves()])
+    first, second = run(fitted, None, tmp_path / "ranks", 2, 10, [FinalRefits()])
     # Three steps an epoch of each process: 24 annotated items, 36 others in batches of 6 over two processes.
     for key, value in first.items():
         torch.testing.assert_close(value, second[key], rtol=0, atol=0)

@@ -23,9 +23,8 @@ from semicrowd.settings.training import TrainerSettings
 EPOCHS, STOPPED = 4, 3
 IMAGES = np.random.default_rng(0).random((60, 64)).astype(np.float32)
 KINDS: dict[str, tuple[str, dict[str, Any]]] = {
-    "bayes": ("bayes", {"merge_every": 2}),
+    "bayes": ("bayes", {}),
     "scdc": ("scdc", {}),
-    "moves of scdc": ("scdc", {"merge_every": 2, "splits": True}),
     "momentum": ("bayes", {"optimizer": "momentum", "learning_rate": 1e-5}),
     "full": ("bayes", {"natural_gradient": "full"}),
     "convolutions": ("bayes", {"nets": {"kind": "conv", "channels": (2, 3), "width": 5}}),

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.filterwarnings(
 #: 53 items without answers in batches of 8: six steps of one process, three of two.
 STEPS = {1: 6, 2: 3}
 OF_MODEL: dict[str, dict[str, Any]] = {
-    "bayes": {"merge_every": 3}, "full": {"natural_gradient": "full"}, "momentum": {"optimizer": "momentum"},
+    "bayes": {}, "full": {"natural_gradient": "full"}, "momentum": {"optimizer": "momentum"},
     "scdc": {},
 }  # fmt: skip
 

@@ -28,15 +28,10 @@ BAYES: dict[str, tuple[Any, dict[str, Any]]] = {
     "final_refits": (0, {}), "sampler": ("pairs", {}), "sample_size": (1, {}),
     "concentration": ("corrected", {}), "annotators": ("fixed", {}), "natural_gradient": ("full", {}),
     "step_size": (0.3, {}), "optimizer": ("momentum", {}), "amortisation": (2.0, {}), "max_sweeps": (1, {}),
-    "merge_every": (1, {}), "splits": (True, {"merge_every": 1, "K": 6, "epochs": 3}),
 }  # fmt: skip
 SCDC = {name: BAYES[name] for name in (f.name for f in fields(SCDCSettings)) if name in BAYES} | {
     "answers": ("confusions", {}), "initial_quality": ("paper", {}), "drop_mass": (0.3, {}),
     "max_clusters": (1, {}),
-    # Four restarts: whether one accepts a merge depends on rounding, which differs between processors.
-    "merge_every": (1, {"K": 16, "restarts": 4, "start": {"cells": 30, "epochs": 30, "teach_epochs": 200,
-                                                          "learning_rate": 0.02}}),
-    "splits": (True, {"merge_every": 1, "K": 5, "hidden": (20,), "learning_rate": 0.03, "start": {"kind": "cold"}}),
 }  # fmt: skip
 START: dict[str, tuple[Any, dict[str, Any]]] = {
     "kind": ("cold", {}), "epochs": (3, {}), "learning_rate": (0.01, {}),
@@ -79,9 +74,7 @@ def usual(name: str, **settings: Any) -> str:
 
 def outcome(name: str, **settings: Any) -> str:
     """Digest of the parameters after the start and, mostly, two epochs."""
-    base: dict[str, Any] = {"K": 4, "hidden": (6,), "learning_rate": 0.003, "merge_every": 0}
-    if name == "scdc":
-        del base["merge_every"]
+    base: dict[str, Any] = {"K": 4, "hidden": (6,), "learning_rate": 0.003}
     start = {"epochs": 2, "candidates": 2, "cells": 9, "teach_epochs": 2} | settings.pop("start", {})
     shape: tuple[int, ...] = (SIDE, SIDE)
     if settings.get("views", {}).get("kind") == "colour":

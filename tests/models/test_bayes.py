@@ -1,6 +1,7 @@
-"""BayesSCDC: its bound, one natural step, refits, moves and predictions."""
+"""BayesSCDC: its bound, one natural step, refits of the annotators and predictions."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,10 +14,7 @@ from semicrowd.crowd import simulate
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
 from semicrowd.expfam import dirichlet, normal_inverse_wishart
-from semicrowd.fitting import moves
 from semicrowd.fitting.batches import Batch
-from semicrowd.fitting.bayes_moves import MovableBayes, refit
-from semicrowd.fitting.moves import merge_moves
 from semicrowd.models import bayes as bayes_module
 from semicrowd.models.bayes import STEP_TOLERANCE, BayesSCDC
 from semicrowd.models.generative import StepBound
@@ -63,7 +61,7 @@ def test_one_full_batch_step_is_equations_26_to_29(bayes: Build, monkeypatch: py
     """ρ = 1: the prior plus the expected counts of the local posteriors, by loops over items and answers."""
     monkeypatch.setattr(bayes_module, "STEP_TOLERANCE", 1e-6)
     fit = bayes(
-        K=6, step_size=1.0, max_sweeps=100, final_refits=0, merge_every=0, batch_size=1000, sampler="nodes",
+        K=6, step_size=1.0, max_sweeps=100, final_refits=0, batch_size=1000, sampler="nodes",
         sample_size=1000, restarts=2,
     )  # fmt: skip
     fit.begin()
@@ -157,66 +155,28 @@ def test_svi_and_full_differ_by_the_second_term_of_equation_17_alone(bayes: Buil
         torch.testing.assert_close(gradients["full"][name], gradient, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("with_answers", [True, False])
-def test_refits_never_lower_the_conjugate_part_of_the_bound(bayes: Build, with_answers: bool) -> None:
-    fit = bayes(start={"kind": "cold"}, with_answers=with_answers, restarts=3)
-    model = fit.model
-
-    def conjugate_part() -> torch.Tensor:
-        """The ELBO with the recognition potentials in place of the decoder: what coordinate ascent climbs (eq. 10)."""
-        total = torch.zeros(model.num_restarts, dtype=torch.float64)
-        terms = fit.elbo()
-        total += terms["relational"] - sum(v for k, v in terms.items() if k.startswith("kl_"))
-        for part in fit.data.parts(3):
-            local, _ = model.infer(part)
-            potential = model.recognition.potentials(part.features) * local.t_x
-            total += potential.sum(-1).double().sum(1).detach()
-        return total
-
-    values = [conjugate_part()]
-    for _ in range(8):
-        refit(model, fit.data, 1)
-        values.append(conjugate_part())
-    rises = torch.stack(values).diff(dim=0)
-    assert (rises > -1e-2).all(), rises  # nats, of thousands: message passing stops at a tolerance
-    assert (values[-1] - values[0] > 10).all()
-
-
-def test_a_cluster_cut_in_two_is_united_and_the_bound_rises(bayes: Build, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(moves, "REJECTIONS", 20)
-    fit = bayes(start={"epochs": 40}, restarts=2)
+def test_refits_of_the_annotators_are_equations_28_and_29_on_all_answers(bayes: Build) -> None:
+    """By a loop over the answers, the mixture stays; with ``empirical`` their priors are then those of the crowd."""
+    fit = bayes(K=4, restarts=2, annotators="fixed")
     fit.begin()
-    model = fit.model
-    refit(model, fit.data, 5)
-    eta = {name: value.detach().clone() for name, value in model.globals.eta.items()}
-    counts = eta["pi"] - model.globals.prior("pi")
-    largest = counts.argmax(1)
-    for r in range(2):  # an empty cluster takes half of what the largest has seen
-        empty = int(counts[r].argmin())
-        for name in ("pi", "components"):
-            prior = model.globals.prior(name)[0].expand_as(eta[name][r])
-            half = (eta[name][r, largest[r]] + prior[0]) / 2
-            model.globals.eta[name].data[r, largest[r]] = half
-            model.globals.eta[name].data[r, empty] = half
-    cut = fit.elbo()["total"]
-    accepted = merge_moves(MovableBayes(model, fit.data))
-    assert (accepted >= 1).all()
-    assert (fit.elbo()["total"] > cut).all()
-
-
-def test_a_round_that_accepts_nothing_changes_nothing(bayes: Build, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(moves, "REJECTIONS", 1)
-    fit = bayes(start={"epochs": 40}, with_answers=False)
-    fit.begin()
-    model = fit.model
-    for _ in range(20):
-        before = {name: value.detach().clone() for name, value in model.globals.eta.items()}
-        if not merge_moves(MovableBayes(model, fit.data)).any():
-            break
-    else:
-        pytest.fail("every round accepted a merge")
-    for name, value in model.globals.eta.items():
-        torch.testing.assert_close(value.detach(), before[name], rtol=0, atol=0)
+    model, part = fit.model, next(fit.data.parts(2))
+    before = {name: eta.detach().clone() for name, eta in model.globals.eta.items()}
+    expected = {name: model.globals.prior(name).expand_as(eta).numpy().copy() for name, eta in before.items()}
+    q, batch = model.infer(part, (20, 1e-3))[0].probabilities.double().numpy(), part.answers
+    assert batch is not None
+    for r in range(2):
+        for i, j, worker, label in zip(batch.i, batch.j, batch.worker, batch.label, strict=True):
+            same = q[r, i] @ q[r, j]
+            expected["sensitivity"][r, worker, 1 - label] += same
+            expected["specificity"][r, worker, label] += 1 - same
+    model.refit_annotators(fit.data)
+    for name, eta in model.globals.eta.items():
+        now = expected[name] if name in ("sensitivity", "specificity") else before[name]
+        assert_allclose(eta.detach(), now, rtol=1e-4, atol=1e-4)
+    usual = model.globals.prior("sensitivity").clone()
+    model.settings = replace(model.settings, annotators="empirical")
+    model.refit_annotators(fit.data)
+    assert (model.globals.prior("sensitivity") != usual).all()
 
 
 def test_predictions_are_the_same_twice_and_in_any_company(bayes: Build) -> None:

@@ -1,7 +1,6 @@
 """Views without answers, end to end: how many kinds of images there are is found by what views may change."""
 
 
-from typing import Any
 
 import numpy as np
 import pytest
@@ -35,20 +34,18 @@ def strokes(number: int, rng: np.random.Generator) -> Dataset:
     return Dataset("strokes", features, labels.astype(np.int64), image_shape=(SIZE, SIZE))
 
 
-@pytest.mark.parametrize("kind", ["bayes", pytest.param("scdc", marks=pytest.mark.slow)])
-def test_kinds_are_found_where_communities_cut_them_in_pieces(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.slow
+def test_kinds_are_found_where_communities_cut_them_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(generative, "ELBO_SAMPLES", 1)
     data = strokes(1000, np.random.default_rng(0))
-    epochs = 4 if kind == "bayes" else 40
-    of_kind: dict[str, Any] = {"merge_every": 4, "step_size": 0.02} if kind == "bayes" else {}
     fit = small_fit(
-        kind, data.features, None, epochs=epochs, batch_size=50, K=12, latent_dim=3, hidden=(60, 60),
+        "scdc", data.features, None, epochs=40, batch_size=50, K=12, latent_dim=3, hidden=(60, 60),
         likelihood="bernoulli", start={"kind": "communities", "epochs": 30, "teach_epochs": 4},
-        learning_rate=0.002, views={"kind": "affine"}, image_shape=(SIZE, SIZE), **of_kind,
+        learning_rate=0.002, views={"kind": "affine"}, image_shape=(SIZE, SIZE),
     )  # fmt: skip
     fit.begin()
     assert len(np.unique(fit.clusters())) > 3
-    fit.train(epochs)
+    fit.train(40)
     clusters = fit.clusters()
     assert data.labels is not None
     assert clustering_scores(data.labels, clusters)["acc"] > 0.95

@@ -56,7 +56,7 @@ def test_steps_of_bayes_without_answers(
     """With answers the neighbours that a minibatch leaves out change q(z): only the terms' weights are unbiased."""
     monkeypatch.setattr(bayes_module, "STEP_TOLERANCE", 1e-4)
     fit = bayes(
-        start={"epochs": 20}, learning_rate=1e-30, step_size=1e-12, batch_size=30, max_sweeps=100, merge_every=0,
+        start={"epochs": 20}, learning_rate=1e-30, step_size=1e-12, batch_size=30, max_sweeps=100,
         with_answers=False,
     )  # fmt: skip
     fit.begin()

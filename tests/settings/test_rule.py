@@ -45,7 +45,7 @@ def test_the_papers_protocol_is_the_papers(facts: Facts, epochs: int, batch: int
     assert isinstance(model, BayesSettings)
     assert (found.training.epochs, found.training.batch_size, found.start.kind) == (epochs, batch, "cold")
     assert (model.natural_gradient, model.step_size, model.final_rate, model.final_refits) == ("full", 0.0001, 1.0, 0)
-    assert (model.sampler, model.annotators, model.merge_every, model.amortisation) == ("pairs", "fixed", 0, 0.0)
+    assert (model.sampler, model.annotators, model.amortisation) == ("pairs", "fixed", 0.0)
     assert model.optimizer == ("adam" if facts is FACE else "momentum")
     assert (found.nets, found.views) == (NetSettings(), ViewSettings())
     scdc = recipe("scdc", {}, facts, "paper").model
@@ -56,7 +56,7 @@ def test_the_papers_protocol_is_the_papers(facts: Facts, epochs: int, batch: int
 
 #: What MNIST had been given by name, before the rule looked at facts alone.
 PIXELS: dict[str, Any] = {"K": 50, "latent_dim": 8, "hidden": (500, 500), "likelihood": "bernoulli"}
-OF_BAYES: dict[str, Any] = {"amortisation": 10.0, "step_size": 0.002, "max_sweeps": 3, "merge_every": 0}
+OF_BAYES: dict[str, Any] = {"amortisation": 10.0, "step_size": 0.002, "max_sweeps": 3}
 OF_START: dict[str, Any] = {"epochs": 8, "learning_rate": 0.001, "cells": 100, "candidates": 3}
 ALONE: dict[str, Any] = {"kind": "communities", "epochs": 12}
 FEW = replace(MNIST, num_tasks=5, num_answers=3150, num_annotated=180)

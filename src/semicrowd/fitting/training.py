@@ -17,7 +17,7 @@ from pytorch_lightning.callbacks import Callback, Checkpoint
 from pytorch_lightning.strategies import DDPStrategy
 
 from semicrowd.errors import UserError
-from semicrowd.fitting.callbacks import Moves, SnapshotRecorder
+from semicrowd.fitting.callbacks import FinalRefits, SnapshotRecorder
 from semicrowd.fitting.iterate import read_tensors
 from semicrowd.fitting.module import ClusteringModule
 from semicrowd.fitting.monitor import Monitor
@@ -60,7 +60,7 @@ def train(module: ClusteringModule, monitor: Monitor, settings: TrainerSettings)
     with monitor.bar(epochs) as bar:
         module.progress = bar.progress
         # At the end of an epoch, Lightning calls a Checkpoint after all other callbacks.
-        trainer = _trainer(settings, epochs, [Moves(), *snapshots, _Recorder(monitor, bar)], monitor.folder)
+        trainer = _trainer(settings, epochs, [FinalRefits(), *snapshots, _Recorder(monitor, bar)], monitor.folder)
         handler = signal.getsignal(signal.SIGINT)
         try:
             with warnings.catch_warnings():

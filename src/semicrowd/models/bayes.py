@@ -29,7 +29,7 @@ from semicrowd.settings.model import BayesSettings
 
 #: Message passing in a training step stops if no probability changes by more than this, or after ``max_sweeps``.
 STEP_TOLERANCE = 0.01
-#: (Maximal number of sweeps, tolerance) of message passing: in refits and moves, and in evaluations.
+#: (Maximal number of sweeps, tolerance) of message passing: in refits, and in evaluations.
 REFIT_SWEEPS = (10, 1e-3)
 EVALUATION_SWEEPS = (200, 1e-4)
 #: Momentum of the networks' gradient steps with ``optimizer=momentum`` (App. B). With it, η would leave its domain.
@@ -209,20 +209,14 @@ class BayesSCDC(GenerativeModel):
         return _posterior([self.infer(Part(items, None, answers, items.new_ones(len(items))))[0]])
 
     @torch.no_grad()
-    def elbo(
-        self, data: TrainingData, max_items: int | None = None, start: Sequence[Tensor] | None = None
-    ) -> dict[str, Float[Tensor, "R"]]:
-        """Every term of eq. 19 on the whole training set; its global KL are eqs. 23–25.
-
-        ``max_items``: an unbiased estimate from all annotated items and this many others, the same ones in each call
-        (:meth:`TrainingData.parts`). ``start``: ln q(z) of every part after a refit, from which few sweeps are enough.
-        """
+    def elbo(self, data: TrainingData) -> dict[str, Float[Tensor, "R"]]:
+        """Every term of eq. 19 on the whole training set; its global KL are eqs. 23–25."""
         generator = torch_stream(data.seed, "evaluation/noise", device=self.device)
         expected, samples = self.globals.expected(), self.elbo_samples(data.num_items)
         names = ("reconstruction", "relational", "kl_z", "kl_x")
         totals = {name: torch.zeros(self.num_restarts, dtype=torch.float64) for name in names}
-        for number, part in enumerate(data.parts(self.num_restarts, max_items)):
-            local, graph = self.infer(part) if start is None else self.infer(part, REFIT_SWEEPS, start[number])
+        for part in data.parts(self.num_restarts):
+            local, graph = self.infer(part)
             terms, weight = local_terms(local, expected.cast(part.features.dtype)), part.weight_with_views
             for _ in range(samples):
                 x = gaussian.draw(local.mean, local.root, generator)

@@ -1,6 +1,6 @@
 """SCDC: amortised q(z | o) q(x | z, o), summed over z, trained by gradient steps (SCDC paper, section 2.3).
 
-Rates and mixture also have refits in closed form.
+The annotators' rates also have refits in closed form.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from semicrowd.inference.message_passing import infer_z
 from semicrowd.inference.mixture import Mixture, mixture_prior
 from semicrowd.models.generative import GenerativeModel, Posterior, StepBound
 from semicrowd.models.global_posterior import INITIAL_LOCATION_SD
-from semicrowd.models.scdc_terms import EvaluatedPairs, ItemStatistics, ItemTerms, evaluated_pairs, kl_to_components
+from semicrowd.models.scdc_terms import EvaluatedPairs, ItemTerms, evaluated_pairs, kl_to_components
 from semicrowd.models.training_data import CHUNK, TrainingData
 from semicrowd.models.views import WEIGHT, Views
 from semicrowd.nets.build import NetBuilder
@@ -286,7 +286,7 @@ class SCDC(GenerativeModel):
     def mixture_prior(self) -> Mixture:
         """A conjugate prior that is not part of SCDC.
 
-        It compares the start's partitions and keeps their Σ_k positive definite, and it ranks merges and splits.
+        It compares the start's partitions and keeps their Σ_k positive definite.
         """
         return mixture_prior("paper", self.settings.K, self.settings.latent_dim)
 
@@ -312,36 +312,6 @@ class SCDC(GenerativeModel):
         self.raw_scale.copy_(_raw_scale(scale / nu[..., None, None]))
         counts = posterior.pi + 1
         self.logits_pi.copy_((counts / counts.sum(-1, keepdim=True)).clamp(min=1e-6).log())
-
-    @torch.no_grad()
-    def refit_mixture(self, sums: Float[Tensor, "R K F"], least: float) -> None:
-        """Set π, μ and Σ to the maximum of L_local given q(z, x | o), from :attr:`ItemStatistics.of_clusters`.
-
-        π is at least 10⁻⁶. Clusters with fewer expected items than ``least``, views included, and clusters whose
-        covariance is not finite keep their μ and Σ.
-        """
-        d = self.location.shape[-1]
-        counts = sums[..., -1:]
-        mean, second = (sums[..., : d + d * d] / counts.clamp(min=least)).split((d, d * d), -1)
-        covariance = second.unflatten(-1, (d, d)) - mean[..., None] * mean[..., None, :]
-        used = (counts[..., 0] >= least) & covariance.isfinite().flatten(-2).all(-1)
-        self.location[used] = mean[used].float()
-        self.raw_scale[used] = _raw_scale(covariance[used])
-        self.logits_pi.copy_((counts / counts.sum(1, keepdim=True)).clamp(min=1e-6).log()[..., 0])
-
-    @torch.no_grad()
-    def statistics(self, features: Float[Tensor, "B D"], weight: Float[Tensor, "B"]) -> ItemStatistics:
-        """Expected sufficient statistics of items under q(z, x | o); ``weight``: of each item in the sums."""
-        log_q = self.classifier(features)
-        pairs = self._kept_clusters(log_q)
-        # In float64 from here: of tight clusters far from 0 a variance is a small difference.
-        mean, variance = (of_x.double() for of_x in self.encoder(features, pairs.item, pairs.cluster))
-        second = mean[..., None] * mean[..., None, :] + variance.diag_embed()
-        t_x = torch.cat([mean, second.flatten(-2)], -1)
-        share = pairs.share.mT.double() * weight[pairs.item]
-        of_clusters = share @ torch.cat([t_x, t_x.new_ones(*t_x.shape[:2], 2)], -1)
-        B = len(features)
-        return ItemStatistics(log_q.exp().double(), t_x[:, :B], of_clusters)
 
     @torch.no_grad()
     def set_annotators(self, sensitivity: Float[Tensor, "R M 2"], specificity: Float[Tensor, "R M 2"]) -> None:

@@ -21,21 +21,6 @@ class ItemTerms(NamedTuple):
     dropped: Float[Tensor, "R B"]
 
 
-class ItemStatistics(NamedTuple):
-    """Expected sufficient statistics of B items under q(z, x | o).
-
-    Attributes
-    ----------
-    shares : q(z | o)
-    t_x : E t(x) under the item's likeliest cluster
-    of_clusters : sums of (E t(x), 1, 1) over the items, by their weights and their shares in the cluster
-    """
-
-    shares: Float[Tensor, "R B K"]
-    t_x: Float[Tensor, "R B S"]
-    of_clusters: Float[Tensor, "R K S+2"]
-
-
 class EvaluatedPairs(NamedTuple):
     """The T pairs (item, cluster) that get a q(x | z, o) of their own; all other clusters of an item share one.
 

@@ -13,7 +13,7 @@ from torch import Tensor
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.batch import RelationalBatch
 from semicrowd.models.views import Views
-from semicrowd.random import stream, torch_stream
+from semicrowd.random import torch_stream
 
 #: Restarts × items evaluated at once: bounds the memory of an evaluation.
 CHUNK = 8192
@@ -96,24 +96,17 @@ class TrainingData:
         weights = None if self.weights is None else self.weights.to(device)
         return replace(self, features=self.features.to(device), weights=weights)
 
-    def parts(self, restarts: int, max_items: int | None = None) -> Iterator[Part]:
-        """The annotated items with their answers, then the others in pieces.
-
-        Of more than ``max_items`` others, a random subset that depends on the seed alone stands for all.
-        """
+    def parts(self, restarts: int) -> Iterator[Part]:
+        """The annotated items with their answers, then the others in pieces."""
         others, noise = np.arange(self.num_items), torch_stream(self.seed, "evaluation/views", device=self.device)
         if self.answers is not None:
             others = np.setdiff1d(others, self.answers.items.cpu().numpy())
             items = self.answers.items
             yield self._part(self.features[items], self.answers, self.item_weights[items], noise)
-        share = 1.0
-        if max_items is not None and len(others) > max_items:
-            share = len(others) / max_items
-            others = np.sort(stream(self.seed, "evaluation/items").choice(others, max_items, replace=False))
         rows = torch.from_numpy(others).to(self.device)
         both = (pieces(of_rows, restarts, self.device) for of_rows in (self.features[rows], self.item_weights[rows]))
         for piece, weights in zip(*both, strict=True):
-            yield self._part(piece, None, share * weights, noise)
+            yield self._part(piece, None, weights, noise)
 
     def _part(self, features: Tensor, answers: RelationalBatch | None, weight: Tensor, noise: torch.Generator) -> Part:
         views = None if self.views is None else self.views.of(features, noise)

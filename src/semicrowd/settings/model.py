@@ -65,7 +65,7 @@ class GenerativeSettings(Settings):
         choice("none", "standard"),
     )
     K: int = setting(
-        15, "maximal number of clusters; superfluous ones become empty, or are merged (bayes)", whole(2, 100_000)
+        15, "maximal number of clusters; superfluous ones become empty", whole(2, 100_000)
     )
     latent_dim: int = setting(2, "d, number of dimensions of the latent x", whole(1, 10_000))
     hidden: tuple[int, ...] = setting((40, 40), "widths of the networks' hidden layers", _WIDTHS)
@@ -96,10 +96,6 @@ class GenerativeSettings(Settings):
         None, "number of pairs, tasks or nodes in a step; null: 3 tasks (up to 60 if some are single pairs), 108 nodes "
         "(items), or pairs in proportion to the items (App. B)", whole(1), optional=True,
     )
-    merge_every: int = setting(
-        0, "epochs between rounds of merges, which are accepted if the ELBO increases; 0: no merges", whole(0)
-    )
-    splits: bool = setting(False, "also try splits in a round of merges, and then merges again", flag())
 
 
 @dataclass(frozen=True)
@@ -128,9 +124,6 @@ class BayesSettings(GenerativeSettings):
     )
     max_sweeps: int = setting(
         10, "maximal number of message-passing sweeps in a step (eqs. 12 and 14)", whole(1, 100_000)
-    )
-    merge_every: int = setting(
-        50, "epochs between rounds of merges, which are accepted if the ELBO increases; 0: no merges", whole(0)
     )
 
     def first_step(self, num_items: int) -> float:

@@ -228,7 +228,6 @@ def _grey_images(bayes: bool, conv: bool, given: Mapping[str, Any], facts: Facts
         yield {"model.amortisation": 10.0}, "the network generalises the answers to similar items"
         yield {"model.step_size": 0.002}, "with larger steps, items without answers move the clusters too much"
         yield {"model.max_sweeps": 3}, "total variation distance of .001 from q(z) after ten sweeps"
-        yield {"model.merge_every": 0}, "a round of merges needs many passes over all items"
     else:
         yield {"model.drop_mass": 0.01}, ".01 nats per item below the exact sum, with 1.4 clusters evaluated"
         yield {"start.teach_epochs": passes(2)}, "q(z | o) predicts the start's clusters by then"
@@ -275,7 +274,6 @@ def _paper(method: str, facts: Facts) -> Iterator[Statement]:
     yield {"model.natural_gradient": "full", "model.step_size": 0.0001}, "SCDC paper: eq. 17, both terms, and App. B"
     optimizer = "adam" if facts.data == "face" else "momentum"
     yield {"model.optimizer": optimizer}, "SCDC paper, App. B"
-    yield {"model.merge_every": 0}, "SCDC paper: no merges"
 
 
 def _other_methods(method: str, given: Mapping[str, Any], facts: Facts) -> Iterator[Statement]:

@@ -67,7 +67,6 @@ _NAMED: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("model.optimizer", "optimiser of the networks", {"model": "bayes"}),
     ("model.natural_gradient", "natural gradient", {"said": "with both terms of eq. 17", "model": "bayes"}),
     ("model.step_size", "step on the global posterior", {"model": "bayes"}),
-    ("model.merge_every", "epochs between rounds of merges (0: none)", {}),
     ("model.amortisation", "weight of the recognition network's own objective", {"model": "bayes"}),
     ("model.initial_quality", "first sensitivities and specificities",
      {"with_answers": True, "said": "each from Beta(1, 1)", "model": "scdc"}),
