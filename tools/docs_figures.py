@@ -27,7 +27,7 @@ _UNCERTAIN = 0.9
 
 def wines(folder: Path) -> None:
     """The bottles in the plane of their two leading principal components, by cluster, in both fits."""
-    table = pd.read_csv(folder / "wines.csv").set_index("bottle")
+    table = pd.read_csv(folder / "wines.csv").set_index("id")
     plane = make_pipeline(SimpleImputer(strategy="median"), StandardScaler(), PCA(2))
     at = plane.fit_transform(table.select_dtypes("number"))
     figure = new_figure(9, 4, "")
