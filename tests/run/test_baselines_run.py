@@ -15,7 +15,7 @@ from semicrowd.run.estimator import fitted
 from semicrowd.run.session import Session
 from semicrowd.run.settings import resolved
 from semicrowd.settings.rule import Facts
-from semicrowd.tracking import RunTracker
+from semicrowd.tracking import Tracker
 
 from .conftest import Command, metrics_of, rows_of
 
@@ -148,7 +148,7 @@ def test_a_test_split_is_predicted_and_figures_have_shares(tmp_path: Path) -> No
     settings = resolved(given, Facts(10, 1, data="known"))
     monitor = Monitor()
     estimator = fitted(settings, data, None, monitor)
-    metrics = Session(settings, tmp_path, data, None, estimator, monitor, RunTracker()).finish()
+    metrics = Session(settings, tmp_path, data, None, estimator, monitor, Tracker()).finish()
     assert metrics["test/acc"] == metrics["train/acc"] == 1
     test = rows_of(tmp_path / "test_assignments.csv")
     assert test[0]["cluster"] == test[2]["cluster"] == rows_of(tmp_path / "assignments.csv")[-1]["cluster"]

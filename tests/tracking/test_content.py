@@ -7,7 +7,7 @@ from omegaconf import OmegaConf
 from semicrowd.tracking import content
 
 
-def test_parameters_are_named_as_on_the_command_line() -> None:
+def test_parameters_are_named_as_on_the_command_line_and_cut_to_what_servers_take() -> None:
     cfg = OmegaConf.create(
         {
             "data": {"name": "mnist"},
@@ -17,26 +17,14 @@ def test_parameters_are_named_as_on_the_command_line() -> None:
             "resume": True,
             "seed": 3,
             "copy": "${seed}",
+            "long": "x" * 251,
         }
     )
     assert content.parameters(cfg) == {
-        "data": "mnist",
-        "model": "bayes",
-        "model.prior": "wide",
-        "model.prior.kappa": "0.5",
-        "model.hidden": "[500, 2000]",
-        "annotations": "file",
-        "annotations.path": "null",
-        "seed": "3",
-        "copy": "3",
-    }
-
-
-def test_long_parameters_are_cut_to_250_characters() -> None:
-    short, long = "x" * 250, "x" * 251
-    parameters = content.parameters(OmegaConf.create({"short": short, "long": long}))
-    assert parameters["short"] == short
-    assert parameters["long"] == "x" * 249 + "…"
+        "data": "mnist", "model": "bayes", "model.prior": "wide", "model.prior.kappa": "0.5",
+        "model.hidden": "[500, 2000]", "annotations": "file", "annotations.path": "null", "seed": "3", "copy": "3",
+        "long": "x" * 249 + "…",
+    }  # fmt: skip
 
 
 def test_tags_leave_out_what_is_not_known() -> None:
@@ -44,15 +32,15 @@ def test_tags_leave_out_what_is_not_known() -> None:
     assert found == {"mlflow.source.type": "LOCAL", "sha256.a_b": "12"}
 
 
-def test_runs_on_own_files_are_called_by_them() -> None:
+def test_runs_on_own_files_are_called_by_them_and_by_what_the_user_has_set() -> None:
     settings = {"seed": 3, "data": {"name": "table", "path": "data/my wines.csv"}, "model": {"name": "cotrain"},
-                "annotations": {"name": "file", "path": "/home/me/answers.csv"}}  # fmt: skip
-    assert content.run_name(settings) == "my wines.csv cotrain answers.csv seed 3"
-    several = settings | {"annotations": {"name": "file", "path": ["in/answers.csv", "in/groups.csv"]}}
-    assert content.run_name(several) == "my wines.csv cotrain answers.csv + groups.csv seed 3"
+                "annotations": {"name": "file", "path": ["in/answers.csv", "in/groups.csv"]}}  # fmt: skip
+    assert content.run_name(settings) == "my wines.csv cotrain answers.csv + groups.csv seed 3"
     folder = settings | {"data": {"name": "images", "path": "photos/"}, "annotations": {"name": "none"}}
-    assert content.run_name(folder) == "photos cotrain none seed 3"
+    given = {"model": "cotrain", "model.hidden": [8, 8], "model.K": 4, "seed": 3, "annotations.path": "a.csv"}
+    assert content.run_name(folder, given) == "photos cotrain none K=4 hidden=[8, 8] seed 3"
     assert content.run_name(folder | {"data": {"name": "benchmark", "which": "iris"}}) == "iris cotrain none seed 3"
+    assert len(content.run_name(settings, {f"model.number_{k}": k for k in range(30)})) < 150
 
 
 def test_weights_of_annotators_are_metrics_whatever_their_names() -> None:
@@ -61,15 +49,3 @@ def test_weights_of_annotators_are_metrics_whatever_their_names() -> None:
     assert found["annotator weight/a_b"] == 1
     assert math.isnan(found["annotator weight/a_b 2"])
     assert content.annotator_weights({str(k): 0.0 for k in range(61)}) == {}
-
-
-def test_the_name_of_a_run_has_what_the_user_has_set_of_the_model_and_the_answers() -> None:
-    settings = {"seed": 0, "data": {"name": "table", "path": "c.csv"}, "model": {"name": "kmeans"},
-                "annotations": {"name": "none"}}  # fmt: skip
-    given = {"model": "kmeans", "model.hidden": [8, 8], "model.K": 4, "seed": 0, "data.path": "c.csv",
-             "annotations.path": "a.csv", "annotations.must_link": "/home/me/same.csv",
-             "trainer.threads": 2}  # fmt: skip
-    assert content.run_name(settings, given) == "c.csv kmeans none must_link=same.csv K=4 hidden=[8, 8] seed 0"
-    long = content.run_name(settings, {f"model.number_{k}": k for k in range(30)})
-    assert len(long) < 100
-    assert long.endswith("… seed 0")

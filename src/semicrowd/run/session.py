@@ -19,7 +19,7 @@ from semicrowd.run.estimator import assigned, fitted
 from semicrowd.run.files.results import write_results
 from semicrowd.run.page import write_page_of_run
 from semicrowd.run.settings import Resolved
-from semicrowd.tracking import RunTracker
+from semicrowd.tracking import Tracker
 from semicrowd.tracking.content import run_name
 
 _SPLITS = ("train", "test", "annotated", "final")
@@ -66,7 +66,7 @@ class Session:
     answers: PairAnnotations | None
     estimator: CrowdClusterer
     monitor: Monitor
-    tracker: RunTracker
+    tracker: Tracker
     named: Mapping[int, str] = field(default_factory=dict)
 
     def finish(self) -> dict[str, float | int]:

@@ -164,7 +164,7 @@ class Sweep:
         settings = sources(next(iter(self.given.values()))).content
         raise_again()
         tracked = open_sweep(settings, self.folder, {"command": command()})
-        with RunDirectory(self.folder), tracked as tracker:
+        with tracked as tracker, RunDirectory(self.folder):
             shutil.rmtree(self.folder / REPORTS, ignore_errors=True)
             for job in self.jobs:
                 self._start_report(job, self.mistakes.get(job))
@@ -177,7 +177,8 @@ class Sweep:
             if stopped is not None:
                 raise stopped
             failed = sum(report["status"] != "finished" for report in reports)
-            tracker.finish(failed, [self.folder / "jobs.csv"])
+            tracker.keep(self.folder / "jobs.csv")
+            tracker.end(f"{failed} jobs failed" if failed else None)
         if failed:
             raise SystemExit(1)
 

@@ -1,6 +1,8 @@
 """Settings of the initialisation (start), of views, of training, of the machine, of a run, and of SLURM's jobs."""
 
+import re
 from dataclasses import dataclass
+from typing import Any
 
 from semicrowd.settings.fields import Settings, choice, each, flag, number, number_of_jobs, setting, text, whole
 
@@ -115,6 +117,13 @@ class TrainerSettings(Settings):
         return self.devices * self.num_nodes
 
 
+def _tracking_uri(value: Any) -> str | None:
+    """Without a user and password, which would be in the run's files."""
+    if isinstance(value, str) and value.strip() and not re.search(r"://[^/\s]*@", value):
+        return None
+    return "a tracking URI without user and password, which MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD give"
+
+
 @dataclass(frozen=True)
 class LoggerSettings(Settings):
     """Tracking of runs."""
@@ -123,8 +132,13 @@ class LoggerSettings(Settings):
 
     name: str = setting("mlflow", "mlflow (a local SQLite database; `make ui` opens it) | none (only files)",
                         choice("mlflow", "none"))
-    uri: str | None = setting(None, "null: mlflow.db in the project folder; else a tracking URI", text(), optional=True)
-    experiment: str = setting("semicrowd", "name of the MLflow experiment", text())
+    uri: str | None = setting(
+        None, "tracking URI; null: MLFLOW_TRACKING_URI, else mlflow.db in the current folder", _tracking_uri,
+        optional=True,
+    )  # fmt: skip
+    experiment: str | None = setting(
+        None, "name of the MLflow experiment; null: MLFLOW_EXPERIMENT_NAME, else semicrowd", text(), optional=True
+    )
 
 
 @dataclass(frozen=True)
