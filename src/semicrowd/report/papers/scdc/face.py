@@ -202,14 +202,12 @@ _TEXT = (
     "it has any, its answers (assignments.csv of a run). The five annotators have sensitivity = specificity = .95, .9, "
     ".85, .8 and .75. For each seed and number of answers, all methods get the same answers and the same 20 principal "
     "components. No run sees a label, but the start of SCDC and BayesSCDC was designed while looking at the NMI of "
-    "seeds 0 to 9, among them those shown. Seeds 10 to 19 tested an earlier start (docs/BENCHMARKS.md). Seeds 25 to "
-    "29 were looked at once, on 25 November 2026, and showed that the start of that day failed with 400 answers of "
-    "each annotator about all images. After this was fixed, seeds 30 to 34 were looked at once. One weight of the "
-    "earlier start was chosen by the bound on seeds 20 to 24, which uses no label (docs/DEVIATIONS.md). Most of the "
-    "NMI in the curves is due to the start: classifiers and answers improve the clusters in turns, and held-out "
-    "answers select the result. The rows of co-training are this start without the generative models; SCDC, BayesSCDC "
-    "and co-training are told that K is four. The paper prints no numbers for its curves. If a row is below k-means, "
-    "its remark names a possible cause."
+    "seeds 0 to 9, among them those shown. Seeds 25 to 29 were looked at once, on 25 November 2026, and showed that "
+    "the start of that day failed with 400 answers of each annotator about all images. After this was fixed, seeds 30 "
+    "to 34 were looked at once. Most of the NMI in the curves is due to the start: classifiers and answers improve the "
+    "clusters in turns, and held-out answers select the result. The rows of co-training are this start without the "
+    "generative models; SCDC, BayesSCDC and co-training are told that K is four. The paper prints no numbers for its "
+    "curves. If a row is below k-means, its remark names a possible cause."
 )
 
 

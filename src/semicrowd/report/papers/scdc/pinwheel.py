@@ -73,10 +73,8 @@ def figure_2(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
             "With answers there is one start, and 980 answers of 20 annotators (sensitivity and specificity .9) about "
             "100 of the items; in panel d the clusters of these 100 items also use their answers. No run sees a label. "
             "Only the number of restarts is set for the pinwheel, but it is one of the data sets on which the rule of "
-            "protocol semicrowd was made, while looking at their labels. Seeds 30 to 39 were set aside and looked at "
-            "once (docs/BENCHMARKS.md). After that, three things were changed: the noise on the input of the "
-            "classifiers that learn the answers, the model of confusions, and the start. The numbers of these seeds "
-            "therefore belong to an earlier default, and no unused seeds are left."
+            "protocol semicrowd was made, while looking at their labels. No unused seeds are "
+            "left: those that were set aside were looked at once, by an earlier default."
         ),
         images=(Image(IMAGE, f"Pinwheel: {'; '.join(panel.title for panel in panels)}."),) if panels else (),
         commands=collected.commands_of(WITHOUT, WITH, CLASSIFIERS),
