@@ -48,7 +48,7 @@ def intervals(quick: bool = False) -> None:
             counts = hits_and_misses(same, answers.worker, answers.label, answers.num_annotators)
             alone = WorkerPosterior(*(counts + JEFFREYS)[:, None])
             found = {"every answer alone": alone}
-            found["true clusters"] = reported_quality(alone, "robust", known, answers.index.whole, None)
+            found["true clusters"] = reported_quality(alone, known, answers.index, robust=True)
             if not quick:
                 by_fit = CoTraining(random_state=seed).fit(crowd.features, answers).result_.workers
                 assert by_fit is not None

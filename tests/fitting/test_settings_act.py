@@ -30,7 +30,7 @@ BAYES: dict[str, tuple[Any, dict[str, Any]]] = {
     "step_size": (0.3, {}), "optimizer": ("momentum", {}), "amortisation": (2.0, {}), "max_sweeps": (1, {}),
 }  # fmt: skip
 SCDC = {name: BAYES[name] for name in (f.name for f in fields(SCDCSettings)) if name in BAYES} | {
-    "answers": ("confusions", {}), "initial_quality": ("paper", {}), "drop_mass": (0.3, {}),
+    "initial_quality": ("paper", {}), "drop_mass": (0.3, {}),
     "max_clusters": (1, {}),
 }  # fmt: skip
 START: dict[str, tuple[Any, dict[str, Any]]] = {

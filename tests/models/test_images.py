@@ -39,7 +39,7 @@ def test_images_are_fitted_with_their_answers(
     """Networks learn the kinds that the answers tell of, and every number stays finite."""
     monkeypatch.setattr(answer_classifier, "STEPS", 40)
     answers = tasks(LABELS, np.random.default_rng(0), num_annotators=3, num_tasks=8, task_size=8, num_annotated=30)
-    more: dict[str, Any] = {} if name == "bayes" else {"drop_mass": 0.01, "answers": "confusions"}
+    more: dict[str, Any] = {} if name == "bayes" else {"drop_mass": 0.01}
     fit = small_fit(
         name, images_of(shape), answers, image_shape=shape, batch_size=10, epochs=4, K=3, latent_dim=2,
         likelihood=likelihood,

@@ -74,7 +74,7 @@ def test_mnist_with_answers(facts: Facts) -> None:
         ViewSettings(), TrainingSettings(epochs=8),
     )  # fmt: skip
     assert recipe("scdc", {"nets.kind": "mlp"}, facts) == Recipe(
-        SCDCSettings(**PIXELS, drop_mass=0.01, answers="confusions" if facts.num_tasks else "two_coin"),
+        SCDCSettings(**PIXELS, drop_mass=0.01),
         NetSettings(**given), StartSettings(**OF_START | ALONE, teach_epochs=2), ViewSettings("affine"),
         TrainingSettings(epochs=6),
     )  # fmt: skip
@@ -103,7 +103,7 @@ def test_mnist_with_few_answers_or_none(one: Facts) -> None:
     conv = replace(bayes, model=model, nets=NetSettings("conv", "auto"))
     assert recipe("bayes", {"nets.kind": "conv"}, facts) == conv
     assert recipe("scdc", {"nets.kind": "mlp"}, facts) == Recipe(
-        SCDCSettings(**PIXELS, drop_mass=0.01, answers="confusions" if facts.num_tasks else "two_coin"),
+        SCDCSettings(**PIXELS, drop_mass=0.01),
         NetSettings(precision="auto"),
         StartSettings(**OF_START | ALONE, teach_epochs=2), views, TrainingSettings(epochs=6),
     )  # fmt: skip

@@ -16,27 +16,6 @@ from torch import Tensor
 
 
 @dataclass(frozen=True)
-class Placements:
-    """Placements of items in complete tasks; a placement is a combination of a task, its annotator and an item.
-
-    Attributes
-    ----------
-    item : position of the item
-    worker : annotator of the task
-    i, j : placements of the two items of each answer
-    """
-
-    item: Int[Tensor, "U"]
-    worker: Int[Tensor, "U"]
-    i: Int[Tensor, "P"]
-    j: Int[Tensor, "P"]
-
-    def to(self, device: torch.device | str) -> "Placements":
-        """The same on another device."""
-        return Placements(*(tensor.to(device) for tensor in (self.item, self.worker, self.i, self.j)))
-
-
-@dataclass(frozen=True)
 class RelationalBatch:
     """Answers about n distinct items, which are numbered from 0 to n − 1 within the batch.
 
@@ -48,7 +27,6 @@ class RelationalBatch:
     worker, label : annotator and answer, 1 same, 0 different
     pair_weight : weight of each answer's term
     component, num_components : connected component of each item in the graph of answers, and their number
-    placements : placements, if the batch consists of complete tasks, else None
     """
 
     items: Int[Tensor, "n"]
@@ -60,7 +38,6 @@ class RelationalBatch:
     pair_weight: float
     component: Int[Tensor, "n"]
     num_components: int
-    placements: Placements | None = None
 
     @property
     def num_nodes(self) -> int:
@@ -69,8 +46,7 @@ class RelationalBatch:
 
     def to(self, device: torch.device | str) -> "RelationalBatch":
         """The same on another device."""
-        both = Tensor | Placements
-        moved: dict[str, Any] = {name: v.to(device) for name, v in vars(self).items() if isinstance(v, both)}
+        moved: dict[str, Any] = {name: v.to(device) for name, v in vars(self).items() if isinstance(v, Tensor)}
         return replace(self, **moved)
 
 

@@ -59,7 +59,7 @@ class AnswerIndex:
     def whole(self) -> "RelationalBatch":
         """All answers, with weights 1."""
         rows, nodes = np.arange(len(self.i)), np.arange(len(self.items))
-        return self.batch(rows, nodes, np.ones(len(nodes)), 1.0, whole_tasks=True)
+        return self.batch(rows, nodes, np.ones(len(nodes)), 1.0)
 
     @cached_property
     def placement(self) -> np.ndarray:
@@ -101,12 +101,7 @@ class AnswerIndex:
         return AnswerGraph(self.items, self.i, self.j, self.worker, self.label, self.num_annotators)
 
     def batch(
-        self,
-        rows: np.ndarray,
-        nodes: np.ndarray,
-        item_weight: np.ndarray,
-        pair_weight: float,
-        whole_tasks: bool = False,
+        self, rows: np.ndarray, nodes: np.ndarray, item_weight: np.ndarray, pair_weight: float
     ) -> "RelationalBatch":
         """Make a batch of some answers and some annotated items.
 
@@ -116,24 +111,16 @@ class AnswerIndex:
         nodes : [b] sorted positions in ``items``
         item_weight : [b] weights of these items
         pair_weight : weight of each answer
-        whole_tasks : whether ``rows`` consists of complete tasks, if there are tasks
         """
         # Imported here, like above, because importing torch takes seconds and is not needed to read or write answers.
         import torch
 
-        from semicrowd.crowd.batch import Placements, RelationalBatch
+        from semicrowd.crowd.batch import RelationalBatch
 
         position = np.empty(len(self.items), np.int64)
         position[nodes] = np.arange(len(nodes))
         i, j = position[self.i[rows]], position[self.j[rows]]
         component = components(i, j, len(nodes))
-        placements = None
-        if whole_tasks and self.task is not None:
-            ends = self.placement[:, rows]
-            _, first, number = np.unique(ends, return_index=True, return_inverse=True)
-            worker = np.tile(self.worker[rows], 2)[first]
-            tensors = np.concatenate([i, j])[first], worker, *number.reshape(2, -1)
-            placements = Placements(*(torch.from_numpy(np.ascontiguousarray(array)) for array in tensors))
         return RelationalBatch(
             items=torch.from_numpy(self.items[nodes]),
             item_weight=torch.from_numpy(item_weight.astype(np.float32)),
@@ -144,7 +131,6 @@ class AnswerIndex:
             pair_weight=pair_weight,
             component=torch.from_numpy(component),
             num_components=int(component.max()) + 1,
-            placements=placements,
         )
 
 

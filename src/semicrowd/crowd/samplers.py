@@ -68,7 +68,7 @@ class TaskSampler(RelationalSampler):
         scale = len(self.rows) / self.size
         rows = np.concatenate([self.rows[t] for t in chosen])
         weight = scale * count / self.tasks_per_item[nodes]
-        return self.index.batch(rows, nodes, weight, scale, whole_tasks=True)
+        return self.index.batch(rows, nodes, weight, scale)
 
 
 class NodeSampler(RelationalSampler):

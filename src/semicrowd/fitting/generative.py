@@ -3,30 +3,12 @@
 import numpy as np
 import torch
 
-from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.errors import UserError
 from semicrowd.fitting.result import Assignment, Restarts, Result
 from semicrowd.models.generative import GenerativeModel
-from semicrowd.models.pair_quality import Estimate, reported_quality
+from semicrowd.models.pair_quality import reported_quality
 from semicrowd.models.training_data import TrainingData
 from semicrowd.settings.parameters import Recipe
-
-
-def answer_model(asked: str, answers: PairAnnotations | None) -> str:
-    """SCDC's setting ``answers``, with ``auto`` replaced: by confusions if answers come in tasks, else by two_coin.
-
-    Raises
-    ------
-    UserError
-        If confusions are set but the answers do not come in tasks.
-    """
-    if answers is None or asked == "two_coin":
-        return asked
-    if answers.task is not None:
-        return "confusions"
-    if asked == "confusions":
-        raise UserError("model.answers=confusions: these answers do not come in tasks; use model.answers=two_coin")
-    return "two_coin"
 
 
 def check_features(recipe: Recipe, features: np.ndarray) -> None:
@@ -69,9 +51,7 @@ def evaluate(model: GenerativeModel, data: TrainingData) -> Result:
         with_answers = model.annotated_posterior(data.features, data.annotations, data.views)
         final = features.replace(data.annotations.annotated, Assignment.of(with_answers.probabilities[best].numpy()))
         assert workers is not None
-        index, history = data.annotations.index.whole, data.annotations.history
-        estimate: Estimate = "shrunk" if model.has_confusions else "model"
-        workers = reported_quality(workers, estimate, with_answers.probabilities, index, history)
+        workers = reported_quality(workers, with_answers.probabilities, data.annotations.index)
     return Result(
         num_clusters=model.num_clusters,
         final=final,

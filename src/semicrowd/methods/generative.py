@@ -13,7 +13,7 @@ from semicrowd.data.preparation import fit_preparation, prepared
 from semicrowd.errors import UserError
 from semicrowd.estimators.continued import ContinuedClusterer
 from semicrowd.estimators.inputs import checked_answers, ids_of_rows, names_of_rows
-from semicrowd.fitting.generative import answer_model, check_features, evaluate
+from semicrowd.fitting.generative import check_features, evaluate
 from semicrowd.fitting.monitor import Monitor
 from semicrowd.fitting.progress import threads_of_a_fit
 from semicrowd.fitting.ranks import is_first
@@ -25,7 +25,6 @@ from semicrowd.models.views import build_views
 from semicrowd.random import torch_stream
 from semicrowd.settings.fields import choice, each, setting, whole
 from semicrowd.settings.methods import METHODS
-from semicrowd.settings.model import SCDCSettings
 from semicrowd.settings.parameters import Parameters, Recipe
 from semicrowd.settings.rule import PAPER_DATA, Facts, recipe
 from semicrowd.settings.training import TrainerSettings
@@ -113,8 +112,6 @@ class _Generative(GenerativeParameters, ContinuedClusterer):
         items = prepared(self.preparation_, features)
         trainer = self.trainer or TrainerSettings()
         plan = self.recipe_
-        if isinstance(plan.model, SCDCSettings):
-            plan = replace(plan, model=replace(plan.model, answers=answer_model(plan.model.answers, answers)))
         with threads_of_a_fit(trainer.threads), RECENT.in_processes(trainer.jobs):
             check_features(plan, items)
             check_trainer(trainer)
@@ -208,8 +205,6 @@ class _Generative(GenerativeParameters, ContinuedClusterer):
     def _renumbered(self, answers: PairAnnotations) -> PairAnnotations:
         """A copy of the answers with the annotators' numbers of the fit and without true rates.
 
-        If the answers are modelled by tasks, an answer without a task becomes a task of two items.
-
         Raises
         ------
         UserError
@@ -221,9 +216,8 @@ class _Generative(GenerativeParameters, ContinuedClusterer):
                 raise UserError(f"pairs: annotator {name} is not among the {len(number_of)} of the fit, so their rates "
                                 "are unknown; leave out these answers, or fit again with all answers")
         numbers = np.array([number_of[name] for name in answers.worker_names])
-        task = np.arange(answers.num_pairs) if self.model_.has_confusions and answers.task is None else answers.task
         return replace(
-            answers, task=task, worker=numbers[answers.worker], worker_names=self.worker_names_,
+            answers, worker=numbers[answers.worker], worker_names=self.worker_names_,
             true_sensitivity=None, true_specificity=None,
         )  # fmt: skip
 

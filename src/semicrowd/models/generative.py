@@ -94,11 +94,6 @@ class GenerativeModel(nn.Module, ABC):
         self.in_pieces = Pieces()  # evaluates networks in parts if a step does not fit into memory
 
     @property
-    def has_confusions(self) -> bool:
-        """Whether the answers of a task are modelled by confusions, in which an annotator may misplace an item."""
-        return False
-
-    @property
     def num_clusters(self) -> int:
         """K."""
         return self.settings.K

@@ -9,22 +9,17 @@ larger of the two effects, so that the Beta posterior of the effective counts is
 (docs/DEVIATIONS.md, answers that come in tasks).
 """
 
-from typing import Literal
-
 import numpy as np
-import torch
 from jaxtyping import Bool, Float
 from scipy.special import betaln, expit, logit
 from torch import Tensor
 
-from semicrowd.crowd.batch import RelationalBatch
 from semicrowd.crowd.history import crowd_of
+from semicrowd.crowd.index import AnswerIndex
 from semicrowd.crowd.two_coin import FLAT_PRIOR, hits_and_misses
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.expfam.shared_prior import common_beta
 
-#: What :func:`reported_quality` reports as an annotator's rates.
-Estimate = Literal["model", "shrunk", "robust"]
 #: Jeffreys' prior of a rate: both shapes of its Beta. It takes nothing from the other annotators: an annotator who is
 #: worse than they are need not resemble them, and a misplaced item is not noticed if the others' answers explain it.
 JEFFREYS = 0.5
@@ -35,7 +30,7 @@ _TINY = 1e-12
 
 
 def reported_quality(
-    posterior: WorkerPosterior, estimate: Estimate, probabilities: Float[Tensor, "R n K"], answers: RelationalBatch,
+    posterior: WorkerPosterior, probabilities: Float[Tensor, "R n K"], index: AnswerIndex, *, robust: bool = False,
     history: Float[np.ndarray, "M 2 2"] | None = None,
 ) -> WorkerPosterior:
     """The posterior of the annotators' rates that is reported, given all answers and q(z).
@@ -43,50 +38,45 @@ def reported_quality(
     Parameters
     ----------
     posterior : of the model
-    estimate : what is reported. ``model``: the means of ``posterior``. ``shrunk``: :func:`shrunk_rate` of the answers
-        about pairs, wrong ones because of misplaced items included, which have probabilities of their own in models of
-        confusions. ``robust``: :func:`robust_rate` of the counts that also determine the intervals
     probabilities : q(z) of the items with answers
+    index : of all answers
+    robust : report :func:`robust_rate` of the counts that also determine the intervals, not the means of ``posterior``
     history : right and wrong answers to earlier questions, or None; ``posterior`` includes them
     """
-    shapes, rates, num_annotators = [], [], posterior.sensitivity.shape[1]
-    earlier = np.zeros((2, num_annotators, 2)) if history is None else history.swapaxes(0, 1)
+    shapes, rates = [], []
+    earlier = np.zeros((2, index.num_annotators, 2)) if history is None else history.swapaxes(0, 1)
     crowd = crowd_of(earlier.swapaxes(0, 1))
-    for z in probabilities.double():
-        same = (z[answers.i] * z[answers.j]).sum(-1)
-        of_tasks = design_effect(same, answers, num_annotators).numpy()[:, None]
-        of_items = shared_item_effect(same, answers, num_annotators)[..., None]
-        found = hits_and_misses(same.numpy(), answers.worker.numpy(), answers.label.numpy(), num_annotators)
-        counts = found / np.maximum(of_tasks, of_items) + earlier
+    for z in probabilities.double().numpy():
+        same = np.einsum("pk,pk->p", z[index.i], z[index.j])
+        effect = np.maximum(design_effect(same, index)[:, None], shared_item_effect(same, index)[..., None])
+        counts = hits_and_misses(same, index.worker, index.label, index.num_annotators) / effect + earlier
         shapes.append(counts + JEFFREYS)
-        if estimate == "robust":
+        if robust:
             rates.append([robust_rate(one, crowd) for one in counts])
-        elif estimate == "shrunk":
-            rates.append([shrunk_rate(one, crowd) for one in found / of_tasks + earlier])
     sensitivity, specificity = np.array(shapes).swapaxes(0, 1)
-    point = np.stack(posterior.mean()) if estimate == "model" else np.array(rates).swapaxes(0, 1)
+    point = np.array(rates).swapaxes(0, 1) if robust else np.stack(posterior.mean())
     return WorkerPosterior(sensitivity, specificity, point)
 
 
-def design_effect(same: Float[Tensor, "P"], answers: RelationalBatch, num_annotators: int) -> Float[Tensor, "M"]:
-    """E[d²]/E[d] over the placements of each annotator, at least 1; 1 for answers that do not come in tasks.
+def design_effect(same: Float[np.ndarray, "P"], index: AnswerIndex) -> Float[np.ndarray, "M"]:
+    """E[d²]/E[d] over the items of each annotator's tasks, at least 1; 1 for answers that do not come in tasks.
 
-    d of a placement is the number of items of its cluster in its task, which is how many answers about pairs of one
-    cluster are wrong if the item is misplaced. If it is put into another group, as many answers about pairs of two
-    clusters are wrong as that group has items; d is taken for their number, too.
+    d of an item in a task is the number of other items of its cluster in the task, which is how many answers about
+    pairs of one cluster are wrong if the item is misplaced. If it is put into another group, as many answers about
+    pairs of two clusters are wrong as that group has items; d is taken for their number, too.
     """
-    placements = answers.placements
-    if placements is None:
-        return same.new_ones(num_annotators)
-    wrong = same.new_zeros(len(placements.item)).index_add(0, placements.i, same).index_add(0, placements.j, same)
-    moments = torch.stack([wrong, wrong.square()], -1)
-    once, twice = same.new_zeros(num_annotators, 2).index_add(0, placements.worker, moments).unbind(-1)
-    return torch.where(once > 0, twice / once, 1.0).clamp(min=1)
+    people = index.num_annotators
+    if index.task is None:
+        return np.ones(people)
+    placement = index.placement.ravel()
+    worker = np.empty(placement.max() + 1, np.int64)
+    worker[placement] = np.tile(index.worker, 2)
+    d = np.bincount(placement, np.tile(same, 2))
+    once, twice = (np.bincount(worker, one, people) for one in (d, d**2))
+    return np.divide(twice, once, out=np.ones(people), where=once > 0).clip(min=1)
 
 
-def shared_item_effect(
-    same: Float[Tensor, "P"], answers: RelationalBatch, num_annotators: int
-) -> Float[np.ndarray, "2 M"]:
+def shared_item_effect(same: Float[np.ndarray, "P"], index: AnswerIndex) -> Float[np.ndarray, "2 M"]:
     """Design effect of each annotator's answers about pairs that share an item, at least 1; of both rates.
 
     The variance of a sum over pairs is estimated by products of the residuals of any two answers that share an item
@@ -96,12 +86,12 @@ def shared_item_effect(
     compared with this mean, not with 0. One annotator's answers determine ρ poorly; therefore the mean of the products
     of all annotators who have answers that share an item is added to the annotator's own.
     """
-    worker, people = answers.worker.numpy(), num_annotators
-    ends = np.sort(np.stack([answers.i, answers.j]), 0)
-    seen, place = np.unique(worker * answers.num_nodes + ends, return_inverse=True)
+    worker, people, num_items = index.worker, index.num_annotators, len(index.items)
+    ends = np.sort(np.stack([index.i, index.j]), 0)
+    seen, place = np.unique(worker * num_items + ends, return_inverse=True)
     one, other = place.reshape(2, -1)
     asked, question = np.unique(one * len(seen) + other, return_inverse=True)
-    who, who_was_asked = seen // answers.num_nodes, seen[asked // len(seen)] // answers.num_nodes
+    who, who_was_asked = seen // num_items, seen[asked // len(seen)] // num_items
 
     def squares(each: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Sums of squares, and of the products of two answers p, q that share an item; (p, q) and (q, p) count."""
@@ -110,8 +100,8 @@ def shared_item_effect(
         by_pair = np.bincount(who_was_asked, np.bincount(question, each) ** 2, people)  # they share both items
         return own, by_item - by_pair - own
 
-    effects, label = [], answers.label.numpy()
-    for relation, right in ((same.numpy(), label), (1 - same.numpy(), 1 - label)):
+    effects, label = [], index.label
+    for relation, right in ((same, label), (1 - same, 1 - label)):
         number = np.bincount(worker, relation, people).clip(min=_TINY)
         rate = np.bincount(worker, relation * right, people) / number
         (weight, shared), (variance, products) = squares(relation), squares(relation * (right - rate[worker]))
@@ -123,16 +113,6 @@ def shared_item_effect(
         pooled, most_of_them = excess[several].sum() / number_of_them, most[several].sum() / number_of_them
         effects.append((1 + others * (excess + pooled) / (most + most_of_them).clip(min=_TINY)).clip(min=1))
     return np.array(effects)
-
-
-def shrunk_rate(counts: Float[np.ndarray, "M 2"], crowd: Bool[np.ndarray, "M"]) -> Float[np.ndarray, "M"]:
-    """Posterior mean of a rate from effective counts of right and wrong answers; the prior is fitted to ``crowd``.
-
-    With counts that were not divided by the design effect, annotators with equal rates would seem to differ, and the
-    fitted prior would be too wide.
-    """
-    shape = counts + common_beta(counts[crowd], FLAT_PRIOR)
-    return shape[:, 0] / shape.sum(-1)
 
 
 def robust_rate(counts: Float[np.ndarray, "M 2"], crowd: Bool[np.ndarray, "M"]) -> Float[np.ndarray, "M"]:

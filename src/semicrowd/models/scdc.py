@@ -17,7 +17,6 @@ from semicrowd.crowd.batch import RelationalBatch
 from semicrowd.crowd.two_coin import PairEvidence, posterior_of_answers
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.expfam import dirichlet, normal_inverse_wishart
-from semicrowd.inference.confusions import place
 from semicrowd.inference.graph import PairGraph, answer_graph
 from semicrowd.inference.message_passing import infer_z
 from semicrowd.inference.mixture import Mixture, mixture_prior
@@ -61,11 +60,6 @@ class SCDC(GenerativeModel):
         # Right and wrong earlier answers: [sensitivity and specificity, M, 2].
         self.history: Tensor | None
         self.register_buffer("history", None, persistent=False)
-
-    @property
-    def has_confusions(self) -> bool:
-        """Whether the answers of a task are modelled by confusions, in which an annotator may misplace an item."""
-        return self.settings.answers == "confusions" and self.num_annotators > 0
 
     # ---------------------------------------------------------------- the bound of a step
 
@@ -227,9 +221,7 @@ class SCDC(GenerativeModel):
         return torch.cat(mean_q, 1).clamp(min=1e-30).log()
 
     def _with_answers(self, unary: Float[Tensor, "R n K"], answers: RelationalBatch) -> Float[Tensor, "R n K"]:
-        """ln q(z) from ln q(z | o) and answers: by message passing (eq. 14), or with confusions by :func:`place`."""
-        if self.has_confusions:
-            return place(unary, answers, *self.annotator_statistics()).log_z
+        """ln q(z) from ln q(z | o) and answers, by message passing (eq. 14)."""
         return infer_z(unary, self._graph(answers)[0])
 
     @torch.no_grad()

@@ -140,11 +140,6 @@ class SCDCSettings(GenerativeSettings):
         "all)",
         choice("corrected", "paper", "released"),
     )
-    answers: str = setting(
-        "two_coin", "model of the answers: two_coin | confusions (annotators group the items of a task, and may "
-        "misplace an item or not distinguish two classes) | auto (confusions if answers come in tasks)",
-        choice("two_coin", "confusions", "auto"),
-    )
     drop_mass: float = setting(
         0.0, "probability mass of unlikely clusters of an item that share one x; 0: the exact sum over z",
         number(0, 0.999999),

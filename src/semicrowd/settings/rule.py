@@ -149,8 +149,6 @@ def _semicrowd(method: str, given: Mapping[str, Any], facts: Facts) -> Iterator[
     grey = facts.image_shape is not None and len(facts.image_shape) == 2 and facts.unit_interval
     kind = given.get("nets.kind", "conv" if grey and not bayes else "mlp")
     yield {"model.latent_dim": min(8, facts.num_features)}, "enough for about ten classes, but no more than columns"
-    if facts.num_tasks and not bayes:
-        yield {"model.answers": "confusions"}, "a misplaced item or two merged classes cause many dependent errors"
     if grey and kind != "resnet":
         yield from _grey_images(bayes, kind == "conv", given, facts)
         return
