@@ -71,8 +71,9 @@ def figure_4b(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
             "them. All methods have the same pixels and answers and are told ten clusters, which is a maximum for SCDC "
             "and co-training. No network was pretrained. The rows of wide networks are recorded runs on a GPU: eight "
             "times as many channels (64, 128 and 256; 128 in the first layers of q(z | o), as in the paper), on 5,000 "
-            "images of the first of the five training batches. Two more rows have narrow networks on these images. Recorded "
-            "runs with answers had another model of groupings, on which only the NMI of all training images depends."
+            "images of the first of the five training batches. Two more rows have narrow networks on these images. "
+            "Recorded runs with answers had another model of groupings, on which only the NMI of all training "
+            "images depends."
         ),
         images=tuple(_images(collected, folder)),
         commands=collected.commands_of(*EXPERIMENTS),
