@@ -36,19 +36,6 @@ def test_columns_may_have_other_names(tmp_path: Path, text: str) -> None:
     assert rows(answers) == [("eve", 0, 1, 1), ("eve", 1, 2, 0)]
 
 
-def test_a_history_of_anonymous_people_and_of_people_with_names(tmp_path: Path) -> None:
-    path = written(tmp_path, "i,j,worker,label\na,b,eve,1\nb,c,zoe,0\n")
-    rates = "sensitivity,sensitivity_low,sensitivity_high,specificity,specificity_low,specificity_high"
-    hidden = answers_of_files(DATA, FileSettings(path=path, anonymise=True), root=tmp_path)
-    eve = hidden.worker_names[hidden.worker[hidden.label == 1][0]]
-    for name in ("eve", eve):
-        history = written(tmp_path, f"annotator,{rates}\n{name},.9,.8,.95,.9,.8,.95\n", "workers.csv")
-        found = answers_of_files(DATA, FileSettings(path=path, anonymise=True, history=history), root=tmp_path)
-        assert found.worker_names == hidden.worker_names
-        assert found.history is not None
-        assert [bool(one.any()) for one in found.history] == [one == eve for one in found.worker_names]
-
-
 #: A file whose column ``label`` is no answer.
 OWN_WORDS = "Bild A;Bild B;label;wer;Urteil\na;b;x;eve;Passt\nb;c;y;eve;-1\n"
 
@@ -135,17 +122,11 @@ def test_lists_of_links_are_known_beside_answers_of_people(tmp_path: Path) -> No
     must, cannot = written(tmp_path, "x,y\na,b\n", "must.csv"), written(tmp_path, "i,j,note\nc,d,?\n", "cannot.csv")
     both = answers_of_files(DATA, FileSettings(must_link=must, cannot_link=cannot))
     assert rows(both) == [("known", 0, 1, 1), ("known", 2, 3, 0)]
-    assert both.history is not None
-    assert both.history.tolist() == [[[1000, 0], [1000, 0]]]
     path = written(tmp_path, "item,worker,group,task\na,eve,1,t\nb,eve,1,t\n")
     all_three = answers_of_files(DATA, FileSettings(path=path, must_link=must, cannot_link=cannot))
     assert rows(all_three) == [("eve", 0, 1, 1), ("known", 0, 1, 1), ("known", 2, 3, 0)]
-    assert all_three.history is not None
-    assert all_three.history.tolist() == [[[0, 0], [0, 0]], [[1000, 0], [1000, 0]]]
     assert all_three.task is not None
     assert len(set(all_three.task.tolist())) == 3
-    by_eve = written(tmp_path, "i,j,worker\na,b,eve\n", "by_eve.csv")
-    assert answers_of_files(DATA, FileSettings(must_link=by_eve)).history is None
     with pytest.raises(UserError, match="expected i,j"):
         answers_of_files(DATA, FileSettings(must_link=written(tmp_path, "0,1\n2,3\n", "bare.csv")))
 
@@ -213,48 +194,35 @@ def test_a_salt_that_is_none_is_refused(tmp_path: Path) -> None:
         anonymised(answers, tmp_path / "file" / "below")
 
 
-RATES = [f"{rate}{end}" for rate in ("sensitivity", "specificity") for end in ("", "_low", "_high")]
-
 
 @pytest.mark.parametrize(
     "answer", ["i,j,worker,label\na,b,eve,1\nb,c,zoe,0\n", "item,worker,group\na,eve,1\nb,eve,1\n"]
 )
-def test_known_pairs_and_a_history_in_python_are_those_of_the_command_line(tmp_path: Path, answer: str) -> None:
+def test_known_pairs_in_python_are_those_of_the_command_line(tmp_path: Path, answer: str) -> None:
     path = written(tmp_path, answer)
     same = written(tmp_path, "i,j\nc,d\n", "same.csv")
     different = written(tmp_path, "i,j\na,d\nb,d\n", "different.csv")
     known = pd.DataFrame({"i": ["a", "c", "b"], "j": ["d", "d", "d"], "label": ["different", "same", "different"]})
-    people = pd.DataFrame([["eve", 0.9, 0.8, 0.95, 0.9, 0.8, 0.95]], columns=["annotator", *RATES])
-    history = tmp_path / "workers.csv"
-    people.to_csv(history, index=False)
-    told = answers_of_files(
-        DATA, FileSettings(path=path, must_link=same, cannot_link=different, history=history)
-    )
+    told = answers_of_files(DATA, FileSettings(path=path, must_link=same, cannot_link=different))
     known.to_csv(tmp_path / "known.csv", index=False)
-    for links, earlier in ((known, people), (tmp_path / "known.csv", str(history))):
-        frame = semicrowd.read_answers(path, known=links, history=earlier)
+    for links in (known, tmp_path / "known.csv"):
+        frame = semicrowd.read_answers(path, known=links)
         found = checked_answers(frame, 4, DATA.ids)
         assert found is not None
         assert rows(found) == rows(told)
         assert found.worker_names == told.worker_names
-        np.testing.assert_array_equal(found.history, told.history)
     some = checked_answers(semicrowd.read_answers(path, known=[["c", "d"]]), 4, DATA.ids)
     assert ("known", 2, 3, 1) in rows(some), "without a label they are the same"
 
 
-def test_what_is_wrong_with_known_pairs_and_a_history_is_one_line(tmp_path: Path) -> None:
+def test_what_is_wrong_with_known_pairs_is_one_line(tmp_path: Path) -> None:
     answers = pd.DataFrame({"i": ["a"], "j": ["b"], "worker": ["eve"], "label": [1]})
     groups = pd.DataFrame({"item": ["a", "b"], "group": [1, 1]})
     given: list[tuple[dict[str, Any], str]] = [
         ({"known": [[1]]}, r"^known: shape \(1, 1\); expected \[pairs, 2 or 3\]"),
         ({"known": groups}, "^known: groups of items; expected pairs"),
         ({"known": [["a", "b", "perhaps"]]}, "^known, row 0, column label: perhaps"),
-        ({"history": answers}, "^history: expected the workers.csv of a run"),
-        ({"history": tmp_path / "none.csv"}, "^history=.*none.csv: expected the workers.csv of a run"),
     ]
     for options, said in given:
         with pytest.raises(UserError, match=said):
             semicrowd.read_answers(answers, **options)
-    people = pd.DataFrame([["zoe", *[0.9, 0.8, 0.95] * 2]], columns=["annotator", *RATES])
-    with pytest.raises(UserError, match=r"^history: none of the 1 annotators is in it, such as eve"):
-        checked_answers(semicrowd.read_answers(answers, history=people), 4, DATA.ids)

@@ -5,7 +5,7 @@ import torch
 from scipy import optimize, special, stats
 
 from semicrowd.expfam.dirichlet import newton, objective
-from semicrowd.expfam.shared_prior import HYPERPRIOR_SD, Cells, common_beta, common_dirichlet, log_likelihood
+from semicrowd.expfam.shared_prior import HYPERPRIOR_SD, common_beta
 
 CROWDS = {
     "few answers of many": (300, 8, (9, 2)),
@@ -37,32 +37,6 @@ def test_the_shared_prior_is_the_mode_that_scipy_finds(crowd: str, usual: tuple[
 
 def test_without_answers_the_prior_is_the_usual_one() -> None:
     assert common_beta(np.zeros((3, 2)), (1.0, 19.0)) == pytest.approx([1, 19])
-
-
-@pytest.mark.parametrize("shape", [(9.0, 1.0), (400.0, 5.0), (0.6, 0.9)])
-def test_of_rows_with_a_diagonal_it_is_the_mode_that_scipy_finds(shape: tuple[float, float]) -> None:
-    """Four cells beside the first share a pseudo-count; cells without counts are left out, a row counts twice."""
-    rng = np.random.default_rng(0)
-    alpha = np.array([shape[0], *[shape[1] / 4] * 4])
-    counts = np.array([rng.multinomial(12, rng.dirichlet(alpha)) for _ in range(60)])
-    weight = np.array([2.0] + [1.0] * 59)
-    row, column = np.nonzero(counts[:, 1:])
-    cells = [Cells(np.arange(60), counts[:, 0].astype(float)), Cells(row, counts[row, column + 1].astype(float), 4)]
-
-    ways = np.array([stats.multinomial(12, np.ones(5) / 5).logpmf(one) + 12 * np.log(5) for one in counts])
-
-    def likelihood(x: np.ndarray) -> np.ndarray:
-        a = np.exp([x[0], *[x[1] - np.log(4)] * 4])
-        return stats.dirichlet_multinomial(a, 12).logpmf(counts) - ways
-
-    def loss(x: np.ndarray) -> float:
-        return -float(weight @ likelihood(x) + stats.norm.logpdf(x, np.log([9, 1]), HYPERPRIOR_SD).sum())
-
-    within = [(np.log(1e-3), np.log(1e3))] * 2
-    best = optimize.minimize(loss, np.log(shape), bounds=within, method="Nelder-Mead")
-    found = common_dirichlet(cells, weight, (9.0, 1.0))
-    assert loss(np.log(found)) == pytest.approx(best.fun, abs=1e-5)
-    np.testing.assert_allclose(log_likelihood(cells, 60, found), likelihood(np.log(found)), atol=1e-9)
 
 
 def drawn(concentration: list[float], count: int) -> tuple[torch.Tensor, torch.Tensor]:

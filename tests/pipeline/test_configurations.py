@@ -20,7 +20,7 @@ def mnist(*overrides: str, answers: Answers | None = None) -> Experiment:
 def test_an_override_reaches_its_experiment_and_what_changes_no_number_does_not() -> None:
     plain = run_settings(mnist("model=bayes", answers=CROWD))
     assert plain["annotations"] == {
-        "name": "file", "must_link": None, "cannot_link": None, "history": None, "columns": None, "same_words": [],
+        "name": "file", "must_link": None, "cannot_link": None, "columns": None, "same_words": [],
         "different_words": [], "unsure_words": [], "leave_out": [], "skip_unknown": False,
         "anonymise": False,
     }  # fmt: skip

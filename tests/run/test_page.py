@@ -60,22 +60,6 @@ def test_the_help_of_the_report_says_that_it_takes_a_folder(tmp_path: Path) -> N
     assert "folder of a finished run, as runs/FOLDER" in " ".join(said.split())
 
 
-@pytest.mark.usefixtures("table", "answers")
-def test_a_page_is_not_made_anew_from_another_history(train: Command, tmp_path: Path) -> None:
-    """Every file that a run was given is compared, not only data and answers."""
-    history = tmp_path / "history.csv"
-    names = [f"{rate}{end}" for rate in ("sensitivity", "specificity") for end in ("", "_low", "_high")]
-    history.write_text(f"annotator,{','.join(names)}\nann,0.9,0.8,0.95,0.7,0.6,0.8\n")
-    done = train("data=table", "data.path=items.csv", "model=kmeans", "model.K=2", "hydra.run.dir=run",
-                 "annotations=file", "annotations.path=answers.csv", "annotations.history=history.csv")  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert report(tmp_path, "run=run").returncode == 0
-    history.write_text(history.read_text().replace("ann,0.9,", "ann,0.88,"))
-    changed = report(tmp_path, "run=run")
-    assert (changed.returncode, changed.stdout) == (2, "")
-    assert "history.csv has changed since the run was started; its page can be made again only from" in changed.stderr
-
-
 def test_outputs_call_items_by_their_ids_and_clusters_by_their_size(train: Command, tmp_path: Path) -> None:
     """assignments.csv, clusters.csv and predict.py and the model agree."""
     from semicrowd import load

@@ -36,8 +36,6 @@ class PairAnnotations:
     simulated : whether the answers come from a simulator
     source : short description of the source, for messages: ``crowd``, ``tasks (simulated)``
     notes : remarks about the answers, such as duplicates that were kept, one line each
-    history : right and wrong answers of each annotator to earlier questions, as pseudo-counts: about pairs of
-        the same class, then of two classes; None if there is no history
     """
 
     i: Int[np.ndarray, "P"]
@@ -52,7 +50,6 @@ class PairAnnotations:
     simulated: bool = False
     source: str = "arrays"
     notes: tuple[str, ...] = ()
-    history: Float[np.ndarray, "M 2 2"] | None = None
 
     @property
     def num_pairs(self) -> int:
@@ -138,7 +135,6 @@ class PairAnnotations:
         return replace(
             self, worker=number[self.worker], worker_names=tuple(self.worker_names[m] for m in who),
             true_sensitivity=true[0], true_specificity=true[1],
-            history=None if self.history is None else self.history[who],
         )  # fmt: skip
 
     def with_true_rates(self, labels: np.ndarray) -> "PairAnnotations":

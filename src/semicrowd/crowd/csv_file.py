@@ -24,8 +24,6 @@ from semicrowd.files import write_csv, write_text
 EVERYBODY = "everybody"
 #: Name of the annotator of known links.
 KNOWN = "known"
-#: Pseudo-count of right answers of KNOWN, about pairs of the same class and of two classes each.
-_KNOWN_RIGHT = 1000.0
 #: Part of the note on rows that were left out.
 LEFT_OUT = "are about items that are not there, and left out"
 #: Maximal number of items in a task; they form two million pairs.
@@ -113,10 +111,7 @@ def of_table(
         i, j, worker, label, task=task, num_items=num_items, worker_names=names,
         where=table.at, item_names=ids, **({"source": path.name} if origin is None else origin),
     )  # fmt: skip
-    history = None
-    if known and "worker" not in table.columns:
-        history = np.array([[[_KNOWN_RIGHT, 0.0], [_KNOWN_RIGHT, 0.0]]])
-    return replace(annotations, notes=(*notes, *annotations.notes), history=history)
+    return replace(annotations, notes=(*notes, *annotations.notes))
 
 
 def joined(parts: Sequence[PairAnnotations], items: Sequence[str] | None = None) -> PairAnnotations:
@@ -150,14 +145,7 @@ def joined(parts: Sequence[PairAnnotations], items: Sequence[str] | None = None)
     )  # fmt: skip
     # Repeated answers ("…, kept") are noted for all files together.
     notes = dict.fromkeys(note for part in parts for note in part.notes if not note.endswith("kept"))
-    history = np.zeros((len(names), 2, 2))
-    for own, part in zip(numbers, parts, strict=True):
-        if part.history is not None:
-            history[own] = np.maximum(history[own], part.history)
-    return replace(
-        answers, notes=(*notes, *answers.notes),
-        history=history if history.any() else None,
-    )  # fmt: skip
+    return replace(answers, notes=(*notes, *answers.notes))
 
 
 def _rates(parts: Sequence[PairAnnotations], names: list[str], which: str) -> list[float] | None:

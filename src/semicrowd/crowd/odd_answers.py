@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import breadth_first_order
 from scipy.stats import binom
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.crowd.history import assumed_right
+from semicrowd.crowd.csv_file import KNOWN
 from semicrowd.crowd.index import components
 from semicrowd.errors import listed, spelled_alike
 
@@ -97,19 +97,12 @@ def _few(answers: PairAnnotations) -> Iterator[str]:
         yield (f"{answers.num_pairs} answers in total: fewer than {_EVIDENCE} can seldom be distinguished from chance; "
                "collect more")
     number = answers.index.counts.sum(1)
-    assumed = _assumed(answers)
+    assumed = {KNOWN}
     few = [name for name, count in zip(answers.worker_names, number, strict=True)
            if count < _FEW and name not in assumed]
     if few and len(few) < answers.num_annotators:
         yield (f"{len(few)} of {answers.num_annotators} people have fewer than {_FEW} answers ({listed(few)}): their "
                "rates will be very uncertain; collect more of them, or continue: these answers have little weight")
-
-
-def _assumed(answers: PairAnnotations) -> set[str]:
-    """Names of whom no wrong answer is expected: of known links, whose rates are given."""
-    if answers.history is None:
-        return set()
-    return {name for name, one in zip(answers.worker_names, assumed_right(answers.history), strict=True) if one}
 
 
 def _contradictions(
@@ -173,7 +166,7 @@ def _one_way(answers: PairAnnotations, table: pd.DataFrame) -> dict[str, str]:
 
     Only if so many are unlikely (one-sided binomial test) for somebody with the share of the others' answers.
     """
-    total, ones, assumed = answers.num_pairs, int(answers.label.sum()), _assumed(answers)
+    total, ones, assumed = answers.num_pairs, int(answers.label.sum()), {KNOWN}
     lines: dict[str, str] = {}
     for row in table[table["answers"] >= _ENOUGH].itertuples():
         often = max(row.same, row.different)

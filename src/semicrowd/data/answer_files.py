@@ -19,7 +19,6 @@ import pandas as pd
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.answer_header import PAIRS
 from semicrowd.crowd.answer_table import AnswerTable
-from semicrowd.crowd.history import rates_of
 from semicrowd.crowd.wording import Wording
 from semicrowd.data.answer_tables import (
     frame_of_rows,
@@ -33,8 +32,8 @@ from semicrowd.errors import UserError, warn
 from semicrowd.files import expanded
 from semicrowd.settings.data import FileSettings
 
-#: Keys of known pairs and of a history in the ``attrs`` of answers in a data frame.
-KNOWN_PAIRS, HISTORY = "semicrowd known pairs", "semicrowd history"
+#: Key of known pairs in the ``attrs`` of answers in a data frame.
+KNOWN_PAIRS = "semicrowd known pairs"
 
 
 def read_answers(
@@ -45,7 +44,6 @@ def read_answers(
     different_words: Sequence[str | float] = (),
     unsure_words: Sequence[str | float] = (),
     known: Any = None,
-    history: Path | str | pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """Answers, and what is known besides them, as ``fit(X, pairs=…)`` takes them.
 
@@ -58,16 +56,14 @@ def read_answers(
     unsure_words : further words of people who do not know the answer; their rows are left out
     known : pairs that are certain: path, data frame or array with i, j and a label (1: same, 0: different); without a
         label all are "same". Those with a column worker are answers of these people
-    history : rates of the same people in an earlier run about other items: its ``workers.csv``, or the data frame
-        ``workers_`` of an estimator
 
     Returns
     -------
     pd.DataFrame
         Columns i, j, label (1: same, 0: different), or item, group, or item, label; with worker and task if given. Of
         several files it has the columns of all, and a column source that says which file a row is from; people of the
-        same name are the same person, tasks of two files are two tasks. That there are several files, known pairs and
-        the history are in its ``attrs``, which pandas keeps when rows are selected, but not when the data frame is
+        same name are the same person, tasks of two files are two tasks. That there are several files, and known pairs,
+        are in its ``attrs``, which pandas keeps when rows are selected, but not when the data frame is
         merged with another one: its rows are then those of one file, and tasks of the same name are one task. Rows
         without an answer (an empty cell, "don't know", "?") are left out; a warning says how many.
 
@@ -102,12 +98,6 @@ def read_answers(
     frame = frames[0] if len(frames) == 1 else in_one_frame(frames, [str(table.path) for table in tables])
     if known is not None:
         frame.attrs[KNOWN_PAIRS] = _frame(_known_table(known)).to_dict("list")
-    if history is not None:
-        try:
-            rates = rates_of(history if isinstance(history, pd.DataFrame) else expanded(history))
-        except UserError as error:
-            raise UserError(str(error).removeprefix("annotations.")) from None
-        frame.attrs[HISTORY] = rates.reset_index().to_dict("list")
     return frame
 
 

@@ -10,7 +10,6 @@ import numpy as np
 from semicrowd.crowd import csv_file, realistic, simulate
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.answer_table import AnswerTable, canonical
-from semicrowd.crowd.history import rates_of, read_history
 from semicrowd.crowd.realistic import experts
 from semicrowd.crowd.wording import Wording
 from semicrowd.data import Dataset
@@ -58,7 +57,7 @@ class AnswerFile:
 
 
 def read_answer_files(settings: FileSettings, *, shared: bool = False) -> list[AnswerFile]:
-    """The files of answers and of known links; a file of earlier rates is checked, too.
+    """The files of answers and of known links.
 
     Parameters
     ----------
@@ -76,8 +75,6 @@ def read_answer_files(settings: FileSettings, *, shared: bool = False) -> list[A
             "annotations=file: annotations.path is missing; expected a csv with i,j,worker,label[,task], or with "
             "item,worker,group[,task]"
         )
-    if settings.history is not None:
-        rates_of(expanded(settings.history))
     tables = tables_of(settings.paths, replace(wording_of(settings), shared=shared)) if settings.paths else []
     answers = [AnswerFile(table, csv_file.truth_path(expanded(path)), known=False)
                for table, path in zip(tables, settings.paths, strict=True)]
@@ -151,8 +148,6 @@ def answers_of_files(
 ) -> PairAnnotations:
     """The answers of files about the items of ``data``, which may call these by ids, by files, or by rows.
 
-    With ``anonymise`` the history is that of an earlier anonymised run, or one of real names.
-
     Raises
     ------
     UserError
@@ -171,12 +166,8 @@ def answers_of_files(
     if data.ids is None and data.files is not None:  # a table of answers does not know what these names are
         notes = tuple(note.replace("identified by their ids", "identified by their paths") for note in notes)
     answers = replace(answers, notes=(*filter(None, unfilled), *notes))
-    earlier = None if settings.history is None else expanded(settings.history)
-    if earlier is not None and rates_of(earlier).index.isin(answers.worker_names).any():
-        answers, earlier = _with_history(answers, earlier), None
     if settings.anonymise:
         answers = anonymised(answers, root)
-    answers = answers if earlier is None else _with_history(answers, earlier)
     return _without(answers, [str(name) for name in settings.leave_out]) if settings.leave_out else answers
 
 
@@ -192,11 +183,6 @@ def _without(answers: PairAnnotations, people: Sequence[str]) -> PairAnnotations
     rows = np.flatnonzero(kept[answers.worker])
     note = f"{answers.num_pairs - len(rows):,} answers of {listed(people)} are left out: annotations.leave_out"
     return replace(answers.some(rows).renumbered(np.flatnonzero(kept)), notes=(*answers.notes, note))
-
-
-def _with_history(answers: PairAnnotations, path: Path) -> PairAnnotations:
-    history = read_history(path, answers.worker_names)
-    return replace(answers, history=history if answers.history is None else history + answers.history)
 
 
 def _names(data: Dataset, table: AnswerTable) -> Sequence[str] | None:

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,10 +16,9 @@ from semicrowd.crowd import csv_file
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.answer_header import header_of, looks_like_answers
 from semicrowd.crowd.answer_table import AnswerTable
-from semicrowd.crowd.history import read_history
 from semicrowd.crowd.unsure import NO_ANSWER
 from semicrowd.crowd.wording import Wording
-from semicrowd.data.answer_files import HISTORY, KNOWN_PAIRS, read_answers
+from semicrowd.data.answer_files import KNOWN_PAIRS, read_answers
 from semicrowd.data.answer_tables import by_file, frame_of_rows, table_of_file
 from semicrowd.data.arrays import memory_of_machine
 from semicrowd.data.cells import column_called, id_column, id_columns, id_text, ids_of
@@ -90,9 +88,6 @@ def checked_answers(
                 table = AnswerTable.of_frame(some, "known")
                 parts.append(_of_table(table, num_items, ids, index, known=True))
         answers = csv_file.joined(parts)
-    if answers is not None and HISTORY in more:
-        history = read_history(pd.DataFrame(more[HISTORY]), answers.worker_names)
-        answers = replace(answers, history=history if answers.history is None else history + answers.history)
     return answers
 
 

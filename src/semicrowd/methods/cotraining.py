@@ -182,9 +182,7 @@ class _Fit(Method):
         ).cotrained()  # fmt: skip
         shapes = (dirichlet.to_standard(eta).numpy() for eta in best.annotators)
         known = torch.from_numpy(best.probabilities[answers.annotated])[None]
-        workers = reported_quality(
-            WorkerPosterior(*shapes), known, answers.index, robust=True, history=answers.history
-        )
+        workers = reported_quality(WorkerPosterior(*shapes), known, answers.index, robust=True)
         verdict = best.verdict
         if verdict.informative:
             model._keep(best.preparations, best.shares, best.alone[best.rows])

@@ -119,8 +119,6 @@ class _Generative(GenerativeParameters, ContinuedClusterer):
                 plan.model, plan.nets, items.shape[1], 0 if answers is None else answers.num_annotators,
                 restarts=plan.training.restarts, seed=self.seed_, image_shape=self.image_shape,
             )  # fmt: skip
-            if answers is not None and answers.history is not None:
-                model.set_history(answers.history)
             model.in_pieces.budget = int(trainer.memory * 2**30)
             views = build_views(plan.views, self.image_shape)
             weights = None if self._weights is None else torch.from_numpy(self._weights.astype(np.float32))

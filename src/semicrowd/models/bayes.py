@@ -226,7 +226,6 @@ class BayesSCDC(GenerativeModel):
             totals["kl_x"] += (weight * terms.kl_x.double()).sum(1).cpu()
             if graph is not None:
                 totals["relational"] += self._relational(part, local, graph, expected).cpu()
-        totals["relational"] += self.globals.log_evidence_of_history().cpu()
         totals |= {name: value.cpu() for name, value in self.globals.kl_terms(expected).items()}
         gains = totals["reconstruction"] + totals["relational"]
         return {**totals, "total": gains - sum(v for k, v in totals.items() if k.startswith("kl_"))}
@@ -305,10 +304,6 @@ class BayesSCDC(GenerativeModel):
         """q(α) and q(β)."""
         for name, eta in zip(ANNOTATORS, (sensitivity, specificity), strict=True):
             self.globals.eta[name].copy_(eta)
-
-    def set_history(self, history: Float[np.ndarray, "M 2 2"]) -> None:
-        """The counts are added to the priors of q(α) and q(β)."""
-        self.globals.set_history(history)
 
     @torch.no_grad()
     def reverse_annotators(self, restart: int, reverse: np.ndarray) -> None:

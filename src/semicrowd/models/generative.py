@@ -245,10 +245,6 @@ class GenerativeModel(nn.Module, ABC):
         """Take over natural parameters of q(α) and q(β)."""
 
     @abstractmethod
-    def set_history(self, history: Float[np.ndarray, "M 2 2"]) -> None:
-        """Take over the counts of earlier answers (``history`` of :class:`PairAnnotations`), as further answers."""
-
-    @abstractmethod
     def reverse_annotators(self, restart: int, reverse: np.ndarray) -> None:
         """Invert the rates of the annotators marked in ``reverse``, [M] bool: α becomes 1 − α, and β 1 − β."""
 

@@ -6,10 +6,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float
 from torch import Tensor, nn
 
-from semicrowd.crowd.history import crowd_of
 from semicrowd.crowd.two_coin import FLAT_PRIOR
 from semicrowd.expfam import dirichlet, normal_inverse_wishart
 from semicrowd.expfam.shared_prior import common_beta
@@ -67,39 +65,16 @@ class GlobalPosterior(nn.Module):
             self.eta[name] = nn.Parameter(dirichlet.to_natural(initial.expand(R, M, 2)).clone())
             # Persistent: model.annotators=empirical fits it.
             self.register_buffer(f"prior_{name}", dirichlet.to_natural(usual.expand(R, 1, 2)).clone())
-            self.register_buffer(f"history_{name}", usual.new_zeros(M, 2), persistent=False)
 
     def prior(self, name: str) -> Tensor:
-        """Natural parameter of the prior, broadcast over restarts; an annotator's earlier answers are added to it."""
-        shared = self.get_buffer(f"prior_{name}")
-        return shared + self.get_buffer(f"history_{name}") if name in ANNOTATORS else shared
-
-    @torch.no_grad()
-    def set_history(self, history: Float[np.ndarray, "M 2 2"]) -> None:
-        """Take over right and wrong earlier answers of each annotator: about pairs of one cluster, then of two."""
-        for name, counts in zip(ANNOTATORS, history.swapaxes(0, 1), strict=True):
-            self.get_buffer(f"history_{name}").copy_(torch.from_numpy(counts))
-
-    @torch.no_grad()
-    def log_evidence_of_history(self) -> Float[Tensor, "R"]:
-        """ln p(earlier answers | the prior that all annotators share), given which of their pairs were of one cluster.
-
-        The KL of q(α) and q(β) is to the prior with the history; without this term a restart whose fitted prior
-        contradicts the history would not pay for it.
-        """
-        gains = (
-            dirichlet.log_partition(self.prior(name)) - dirichlet.log_partition(self.get_buffer(f"prior_{name}"))
-            for name in ANNOTATORS
-        )
-        return sum((gain.sum(1) for gain in gains), torch.zeros((), dtype=torch.float64, device=self.eta["pi"].device))
+        """Natural parameter of the prior, broadcast over restarts."""
+        return self.get_buffer(f"prior_{name}")
 
     def fit_annotator_priors(self) -> None:
         """Empirical Bayes: set the priors that all annotators share from the expected counts that q(α), q(β) hold."""
-        history = np.stack([self.get_buffer(f"history_{name}").cpu().numpy() for name in ANNOTATORS], 1)
-        crowd = crowd_of(history)
         for name in ANNOTATORS:
-            eta, prior = self.eta[name].detach(), self.get_buffer(f"prior_{name}")
-            shapes = [common_beta(counts[crowd], FLAT_PRIOR) for counts in (eta - prior).cpu().numpy()]
+            eta, prior = self.eta[name].detach(), self.prior(name)
+            shapes = [common_beta(counts, FLAT_PRIOR) for counts in (eta - prior).cpu().numpy()]
             fitted = dirichlet.to_natural(torch.tensor(np.array(shapes), dtype=eta.dtype, device=eta.device))[:, None]
             self.eta[name].data.add_(fitted - prior)
             prior.copy_(fitted)

@@ -10,11 +10,10 @@ larger of the two effects, so that the Beta posterior of the effective counts is
 """
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from scipy.special import betaln, expit, logit
 from torch import Tensor
 
-from semicrowd.crowd.history import crowd_of
 from semicrowd.crowd.index import AnswerIndex
 from semicrowd.crowd.two_coin import FLAT_PRIOR, hits_and_misses
 from semicrowd.crowd.workers import WorkerPosterior
@@ -30,8 +29,7 @@ _TINY = 1e-12
 
 
 def reported_quality(
-    posterior: WorkerPosterior, probabilities: Float[Tensor, "R n K"], index: AnswerIndex, *, robust: bool = False,
-    history: Float[np.ndarray, "M 2 2"] | None = None,
+    posterior: WorkerPosterior, probabilities: Float[Tensor, "R n K"], index: AnswerIndex, *, robust: bool = False
 ) -> WorkerPosterior:
     """The posterior of the annotators' rates that is reported, given all answers and q(z).
 
@@ -41,18 +39,15 @@ def reported_quality(
     probabilities : q(z) of the items with answers
     index : of all answers
     robust : report :func:`robust_rate` of the counts that also determine the intervals, not the means of ``posterior``
-    history : right and wrong answers to earlier questions, or None; ``posterior`` includes them
     """
     shapes, rates = [], []
-    earlier = np.zeros((2, index.num_annotators, 2)) if history is None else history.swapaxes(0, 1)
-    crowd = crowd_of(earlier.swapaxes(0, 1))
     for z in probabilities.double().numpy():
         same = np.einsum("pk,pk->p", z[index.i], z[index.j])
         effect = np.maximum(design_effect(same, index)[:, None], shared_item_effect(same, index)[..., None])
-        counts = hits_and_misses(same, index.worker, index.label, index.num_annotators) / effect + earlier
+        counts = hits_and_misses(same, index.worker, index.label, index.num_annotators) / effect
         shapes.append(counts + JEFFREYS)
         if robust:
-            rates.append([robust_rate(one, crowd) for one in counts])
+            rates.append([robust_rate(one) for one in counts])
     sensitivity, specificity = np.array(shapes).swapaxes(0, 1)
     point = np.array(rates).swapaxes(0, 1) if robust else np.stack(posterior.mean())
     return WorkerPosterior(sensitivity, specificity, point)
@@ -115,10 +110,10 @@ def shared_item_effect(same: Float[np.ndarray, "P"], index: AnswerIndex) -> Floa
     return np.array(effects)
 
 
-def robust_rate(counts: Float[np.ndarray, "M 2"], crowd: Bool[np.ndarray, "M"]) -> Float[np.ndarray, "M"]:
+def robust_rate(counts: Float[np.ndarray, "M 2"]) -> Float[np.ndarray, "M"]:
     """Posterior mean of a rate if some annotators are unlike the others.
 
-    The prior is a mixture of the one that is fitted to ``crowd`` and of Jeffreys', so that the estimate for somebody
+    The prior is a mixture of the one that is fitted to all and of Jeffreys', so that the estimate for somebody
     who clearly differs from the others is not drawn to them (a robust mixture prior; Schmidli et al. 2014). The share
     of Jeffreys' is fitted to all annotators by EM, with a pseudo-annotator of each kind.
 
@@ -126,7 +121,7 @@ def robust_rate(counts: Float[np.ndarray, "M 2"], crowd: Bool[np.ndarray, "M"]) 
     ----------
     counts : effective numbers of right and wrong answers
     """
-    fitted = common_beta(counts[crowd], FLAT_PRIOR)
+    fitted = common_beta(counts, FLAT_PRIOR)
     priors = np.stack([fitted, np.full(2, JEFFREYS)])
     (of_crowd, alone), shapes = _log_evidence(counts, priors), counts + priors[:, None]
     share = 0.5

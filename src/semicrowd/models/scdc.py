@@ -57,9 +57,6 @@ class SCDC(GenerativeModel):
         quality = [_initial_quality(settings.initial_quality, self.num_annotators, g) for g in generators]
         # [R, 2, M]: sensitivity, specificity. Without annotators it gets no gradient, for which DDP would wait.
         self.logits_quality = nn.Parameter(torch.stack(quality).logit(), requires_grad=self.num_annotators > 0)
-        # Right and wrong earlier answers: [sensitivity and specificity, M, 2].
-        self.history: Tensor | None
-        self.register_buffer("history", None, persistent=False)
 
     # ---------------------------------------------------------------- the bound of a step
 
@@ -72,7 +69,7 @@ class SCDC(GenerativeModel):
         answers: RelationalBatch | None = None,
         views: Views | None = None,
     ) -> StepBound:
-        """L_local + L_rel (eqs. 3 and 4), the agreement with views, and the log-likelihood of earlier answers."""
+        """L_local + L_rel (eqs. 3 and 4), and the agreement with views."""
         both, of_items = features, weight
         if views is not None:
             both, weight = torch.cat([features, views.of(features, noise)]), weight.repeat(2)
@@ -82,8 +79,6 @@ class SCDC(GenerativeModel):
             bound = bound + WEIGHT * _agreement_with_views(terms.log_z, of_items)
         if answers is not None:
             bound = bound + answers.pair_weight * self._relational(terms.log_z, answers)
-        if self.history is not None:
-            bound = bound + self._log_likelihood_of(self.history)
         dropped = (terms.dropped * weight).sum(1) / weight.sum()
         zero = torch.zeros_like(bound)
         return StepBound(bound, zero, {}, {"clusters/dropped_mass": dropped})
@@ -94,24 +89,19 @@ class SCDC(GenerativeModel):
         agreement = graph.agreement(log_z[:, : graph.num_nodes].exp())
         return (evidence.weight * agreement + evidence.offset).double().sum(1)
 
-    def _log_likelihood_of(self, history: Float[Tensor, "2 M 2"]) -> Float[Tensor, "R"]:
-        """ln p of the annotators' earlier answers, in float64."""
-        return (history * torch.stack(self.annotator_statistics(), 1)).sum((1, 2, 3))
-
     @torch.no_grad()
     def refit_annotators(self, data: TrainingData) -> None:
         """Set α and β to the expected shares of correct answers, under q(z | o) updated by the answers.
 
-        This is the maximum of L_rel. Earlier answers (``history``) are counted, too.
+        This is the maximum of L_rel.
         """
         answers = data.answers
         assert answers is not None
         log_z = self._with_answers(self.classify(data.features[answers.items]), answers)
         graph, _ = self._graph(answers)
         same = graph.agreement(log_z.exp())
-        # No prior: shapes are expected counts, and those of earlier answers.
-        alpha, beta_ = log_z.new_zeros(2, 2) if self.history is None else self.history
-        shapes = posterior_of_answers(alpha, beta_, same, answers.worker, answers.label, self.num_annotators)
+        none = log_z.new_zeros(2)  # no prior: shapes are expected counts
+        shapes = posterior_of_answers(none, none, same, answers.worker, answers.label, self.num_annotators)
         for side, shape in enumerate(shapes):
             total = shape.sum(-1)
             quality = torch.where(total > 0, shape[..., 0] / total, self.logits_quality[:, side].sigmoid())
@@ -228,7 +218,7 @@ class SCDC(GenerativeModel):
     def elbo(self, data: TrainingData) -> dict[str, Float[Tensor, "R"]]:
         """The terms of :meth:`bound` on the whole training set: reconstruction, kl_z, kl_x, relational and total.
 
-        "relational" includes the agreement with views and the log-likelihood of earlier answers.
+        "relational" includes the agreement with views.
         """
         generator = torch_stream(data.seed, "evaluation/noise", device=self.device)
         moved = torch_stream(data.seed, "evaluation/views", device=self.device)
@@ -248,8 +238,6 @@ class SCDC(GenerativeModel):
         if data.answers is not None:
             log_z = self.classify(data.features[data.answers.items])
             totals["relational"] += self._relational(log_z, data.answers).cpu()
-        if self.history is not None:
-            totals["relational"] += self._log_likelihood_of(self.history).cpu()
         total = totals["reconstruction"] + totals["relational"] - totals["kl_z"] - totals["kl_x"]
         return {**totals, "total": total}
 
@@ -311,10 +299,6 @@ class SCDC(GenerativeModel):
         for side, eta in enumerate((sensitivity, specificity)):
             shape = dirichlet.to_standard(eta)
             self.logits_quality[:, side] = (shape[..., 0] / shape.sum(-1)).logit().float()
-
-    def set_history(self, history: Float[np.ndarray, "M 2 2"]) -> None:
-        """The log-likelihood of the earlier answers becomes part of the bound."""
-        self.history = torch.from_numpy(history.swapaxes(0, 1).copy()).to(self.device)
 
     @torch.no_grad()
     def reverse_annotators(self, restart: int, reverse: np.ndarray) -> None:

@@ -177,10 +177,6 @@ class FileSettings(AnswerSettings):
     cannot_link: str | Path | None = setting(
         None, "csv of pairs i,j that are known to be different", file_path(), optional=True
     )
-    history: str | Path | None = setting(
-        None, "workers.csv of an earlier run about other items: its estimates of the same people are used as if they "
-        "had given as many answers before; by co-training, SCDC and BayesSCDC", file_path(), optional=True,
-    )
     columns: Mapping[str, str] | None = setting(
         None, "names of the columns in the file, such as {i: left_image, j: right_image, label: verdict}, if they are "
         "not recognised", mapping(("i", "j", "item", "label", "group", "worker", "task"), "{worker: coder}"),

@@ -17,7 +17,6 @@ import torch
 from jaxtyping import Float, Int
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.crowd.history import crowd_of
 from semicrowd.crowd.two_coin import FLAT_PRIOR, answer_chances, answer_weights, hits_and_misses
 from semicrowd.expfam import dirichlet
 from semicrowd.expfam.shared_prior import common_beta
@@ -70,7 +69,6 @@ def fit_rates(
     worker: Int[np.ndarray, "P"],
     label: Int[np.ndarray, "P"],
     num_annotators: int,
-    history: Float[np.ndarray, "M 2 2"] | None = None,
     counts: Float[np.ndarray, "P"] | float = 1.0,
 ) -> Rates:
     """Posteriors of the annotators' rates (eqs. 28 and 29) under priors fitted by maximum likelihood.
@@ -78,15 +76,10 @@ def fit_rates(
     Parameters
     ----------
     same : probability that the two items of each answer are in the same cluster
-    history : right and wrong answers to earlier questions (:class:`PairAnnotations`), which are added to the counts
     counts : number of independent answers that each answer counts as
     """
     both = hits_and_misses(same, worker, label, num_annotators, counts)
-    crowd = np.ones(num_annotators, bool)
-    if history is not None:
-        both = both + history.swapaxes(0, 1)
-        crowd = crowd_of(history)
-    return Rates(*(one + common_beta(one[crowd], FLAT_PRIOR) for one in both))
+    return Rates(*(one + common_beta(one, FLAT_PRIOR) for one in both))
 
 
 def fit_prevalence(
@@ -124,7 +117,6 @@ class IndexedAnswers:
     component : label of each item's connected component in the graph of all answers
     num_annotators : M
     counts : number of independent answers that each answer counts as
-    history : earlier right and wrong answers of each annotator, or None
     """
 
     i: Int[np.ndarray, "P"]
@@ -134,7 +126,6 @@ class IndexedAnswers:
     component: Int[np.ndarray, "n"]
     num_annotators: int
     counts: Float[np.ndarray, "P"]
-    history: Float[np.ndarray, "M 2 2"] | None = None
 
     @classmethod
     def of(
@@ -151,7 +142,7 @@ class IndexedAnswers:
         counts = np.ones(len(index.i[rows])) if independent else index.effective(rows)
         return cls(
             index.i[rows], index.j[rows], answers.worker[rows], answers.label[rows], index.component,
-            answers.num_annotators, counts, answers.history,
+            answers.num_annotators, counts,
         )  # fmt: skip
 
     def same(
@@ -166,7 +157,7 @@ class IndexedAnswers:
         return self._fit_rates(self.same(known))
 
     def _fit_rates(self, same: Float[np.ndarray, "P"]) -> Rates:
-        return fit_rates(same, self.worker, self.label, self.num_annotators, self.history, self.counts)
+        return fit_rates(same, self.worker, self.label, self.num_annotators, self.counts)
 
     def weights(self, rates: Rates) -> Float[np.ndarray, "P"]:
         """w_ij of eq. 14: ln p(answer | same cluster) − ln p(answer | different clusters), in nats."""

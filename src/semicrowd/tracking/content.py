@@ -51,7 +51,7 @@ def _own(name: str, value: Any) -> str:
     group, _, rest = name.partition(".")
     if not rest or group not in ("model", "annotations") or name in ("annotations.path", "annotations.columns"):
         return ""
-    text = Path(value).name if rest in ("must_link", "cannot_link", "history") else shown(value)
+    text = Path(value).name if rest in ("must_link", "cannot_link") else shown(value)
     return f"{rest}={' '.join(text.split())}"
 
 
