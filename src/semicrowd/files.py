@@ -32,7 +32,6 @@ RUN_FILES = {
     "warnings.json": True,
     "columns.json": True,
     "columns.csv": True,
-    "visual_words.npz": False,
     "restart_assignments.npz": False,
     "snapshots.npz": False,
     "likeliest.npz": False,

@@ -1,17 +1,21 @@
-"""EfficientNet-Lite0: its features against those that somebody else has computed, and what may be missing."""
+"""EfficientNet-Lite0: its features against those that somebody else has computed; they are kept and made once."""
 
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
-from semicrowd.data import embedding
-from semicrowd.data.embedding import BATCH, EMBEDDING_SIZE, Network, efficientnet_lite0, installed
+from semicrowd.data import embedding, load_dataset
+from semicrowd.data.embedding import BATCH, EMBEDDING_SIZE, Network, efficientnet_lite0, embedded, installed
 from semicrowd.data.fetch import data_root
 from semicrowd.data.npz import find
 from semicrowd.errors import UserError
+from semicrowd.pipeline import features as stage
+from semicrowd.pipeline import fetch
 
 
 @pytest.fixture(scope="module")
@@ -93,3 +97,107 @@ def test_weights_that_are_not_the_published_ones_are_never_read(
     with pytest.raises(UserError, match=r"weights\.pth: not the published weights"):
         efficientnet_lite0()
     assert read == []
+
+
+class Counting:
+    """A network in a millisecond: the picture's size and its mean."""
+
+    def __init__(self) -> None:
+        self.seen = 0
+
+    def __call__(self, pictures: list[np.ndarray]) -> np.ndarray:
+        assert 0 < len(pictures) <= BATCH
+        self.seen += len(pictures)
+        return expected(pictures)
+
+
+def expected(some: list[np.ndarray]) -> np.ndarray:
+    numbers = np.zeros((len(some), EMBEDDING_SIZE), np.float32)
+    numbers[:, :3] = [(*picture.shape[:2], picture.mean()) for picture in some]
+    return numbers
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> Counting:
+    """In the place of the real network."""
+    made = Counting()
+    monkeypatch.setattr(embedding, "efficientnet_lite0", lambda: made)
+    return made
+
+
+def test_features_are_made_once_for_each_content_and_version(
+    tmp_path: Path, fake: Counting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(0)
+    some = [rng.integers(256, size=(5 + k % 3, 7, 3), dtype=np.uint8) for k in range(11)]
+    for content, seen in (("a", 11), ("a", 11), ("b", 22)):
+        np.testing.assert_array_equal(embedded(some, np.asarray, content, tmp_path / "kept"), expected(some))
+        assert fake.seen == seen
+    monkeypatch.setattr(embedding, "WEIGHTS", "others")
+    embedded(some, np.asarray, "a", tmp_path / "kept")
+    assert fake.seen == 33
+    (tmp_path / "file").touch()
+    with pytest.raises(UserError, match="file"):
+        embedded(some, np.asarray, "a", tmp_path / "file")
+
+
+def test_a_folder_of_pictures(tmp_path: Path, fake: Counting) -> None:
+    rng = np.random.default_rng(0)
+    some = [rng.integers(256, size=(5, 7, 3), dtype=np.uint8) for _ in range(5)]
+    for number, picture in enumerate(some):
+        (tmp_path / "folder" / f"kind{number % 2}").mkdir(parents=True, exist_ok=True)
+        Image.fromarray(picture).save(tmp_path / "folder" / f"kind{number % 2}" / f"{number}.png")
+    Image.fromarray(some[0][..., 0]).save(tmp_path / "folder" / "kind1" / "grey.png")
+    options: dict[str, Any] = {"path": tmp_path / "folder", "features": "efficientnet_lite0"}
+    for _ in range(2):
+        data = load_dataset("images", tmp_path / "root", **options)
+        in_order = [*some[::2], *some[1::2], np.repeat(some[0][..., :1], 3, 2)]
+        np.testing.assert_array_equal(data.features, expected(in_order))
+        assert fake.seen == 6
+    assert data.image_shape is None
+    assert data.labels is not None
+    assert data.labels.tolist() == [0, 0, 0, 1, 1, 1]
+    (tmp_path / "folder" / "kind0" / "0.png").write_bytes(b"text")
+    with pytest.raises(UserError, match=r"0\.png"):
+        load_dataset("images", tmp_path / "root", **options)
+
+
+def test_cifar10(tmp_path: Path, fake: Counting, write_cifar10: Callable[..., dict[str, np.ndarray]]) -> None:
+    records = write_cifar10(tmp_path, data_batch_1=12, data_batch_2=8, test_batch=3)
+    data = load_dataset("cifar10", tmp_path, features="efficientnet_lite0")
+    train = np.concatenate([records["data_batch_1"], records["data_batch_2"]])[:, 1:]
+    images = [row.reshape(3, 32, 32).transpose(1, 2, 0) for row in train]
+    np.testing.assert_array_equal(data.features, expected(images))
+    assert data.image_shape is None
+    assert data.test_features is not None
+    assert data.test_features.shape == (3, EMBEDDING_SIZE)
+    part = load_dataset("cifar10", tmp_path, features="efficientnet_lite0", pca=None, subset=5)
+    assert part.features.shape == (5, EMBEDDING_SIZE)
+    assert (part.features[:, None] == data.features).all(2).any(1).all()
+    assert fake.seen == 23
+    with pytest.raises(UserError, match=r"data\.pca=7"):
+        load_dataset("cifar10", tmp_path, features="efficientnet_lite0", pca=7)
+
+
+@pytest.mark.parametrize("missing", [None, "cifar10", "efficientnet_lite0"])
+def test_the_stage_makes_all_or_names_what_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fake: Counting, capsys: pytest.CaptureFixture[str],
+    write_cifar10: Callable[..., dict[str, np.ndarray]], missing: str | None,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    write_cifar10(tmp_path / "data", data_batch_1=10, test_batch_first1000=5)
+    fetch.write_status({name: "get it there" if name == missing else "" for name in ("cifar10", "efficientnet_lite0")})
+    assert stage.main(["cifar10_embedding"]) == 0
+    folder = tmp_path / "data" / "cifar10_embedding"
+    if missing is None:
+        load_dataset("cifar10", tmp_path / "data", features="efficientnet_lite0")
+        assert fake.seen == 15
+    else:
+        assert missing in capsys.readouterr().out
+        assert list(folder.iterdir()) == []
+
+
+def test_status_says_whether_the_network_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetch, "DATA_SETS", {})
+    monkeypatch.setattr(fetch, "installed", lambda: False)
+    assert "semicrowd[embeddings]" in fetch.fetch_all(tmp_path)["efficientnet_lite0"]

@@ -133,16 +133,13 @@ def test_a_column_that_is_the_clusters_is_named_unless_the_answers_depend_on_it(
     assert "check that i and j" in reliability_warnings(found(answers), answers, NOISE, data)[0]
 
 
-@pytest.mark.parametrize("words", [True, False])
-def test_advice_about_pictures_is_not_about_columns(words: bool) -> None:
+def test_advice_about_pictures_is_not_about_columns() -> None:
     files = tuple(f"p{number}.jpg" for number in range(200))
-    words_of = np.zeros((3, 128), np.float32) if words else None
-    data = Dataset("images", np.zeros((200, 3), np.float32), files=files, visual_words=words_of)
+    data = Dataset("images", np.zeros((200, 3), np.float32), files=files)
     answers = crowd(0.85)
     (line,) = reliability_warnings(found(answers), answers, NOISE, data)
     assert "check that i and j" in line
     assert "columns" not in line
-    assert ("pip install" in line) == words
 
 
 def verdict(gain: Gain, *rows: tuple[str, int, float, float, float, float]) -> Verdict:

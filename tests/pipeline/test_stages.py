@@ -55,7 +55,7 @@ def test_fetch_notes_what_cannot_be_had_and_goes_on(
     assert (project / "data" / "mnist").is_dir()  # the pipeline declares it
     assert (project / "data" / "cmu_faces").is_dir()
     # What the user brings is there from then on.
-    (project / "data/fifteen_scenes/kitchen").mkdir()
+    (project / "data/fifteen_scenes/table.csv").touch()
     fetch.main([])
     assert not fetch.why_missing("fifteen_scenes")
     assert fetch.why_missing("nus_animals")

@@ -5,14 +5,13 @@ the label (0 to 9) as one byte, then 1024 bytes of red, of green and of blue, ea
 """
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
 from semicrowd.data.components import principal_axes
 from semicrowd.data.dataset import Dataset, drawn
-from semicrowd.data.embedded import embedded
+from semicrowd.data.embedding import embedded
 from semicrowd.data.fetch import fetch
 from semicrowd.data.public import CIFAR10_RECORD, CIFAR10_TEST, CIFAR10_TEST_PART, CIFAR10_TRAINING, PUBLIC
 from semicrowd.errors import UserError
@@ -62,38 +61,39 @@ def load_cifar10(root: Path, settings: CIFAR10Settings) -> Dataset:
     if len(pixels) < CIFAR10_IMAGES:
         print(f"note: cifar10: {len(pixels)} of the {CIFAR10_IMAGES} training images are there", file=sys.stderr)
     test_pixels, test_labels = _read(list(test.values())) if test else (None, None)
-    see = _way(root, settings, pixels)
-    pixels, labels = drawn(settings.subset, settings.data_seed, pixels, labels)
+    num = settings.components
+    if settings.features == EFFICIENTNET_LITE0:
+        features = _embedded(list(training.values()), root)
+        test_features = _embedded(list(test.values()), root) if test else None
+        features, labels = drawn(settings.subset, settings.data_seed, features, labels)
+    else:
+        if num is None:
+            see = _scaled
+        elif num > len(pixels):
+            raise UserError(f"data.pca={num}: expected {len(pixels)} at most, the number of training images")
+        else:
+            see = principal_axes(pixels, num, root / FEATURES).project
+        pixels, labels = drawn(settings.subset, settings.data_seed, pixels, labels)
+        features, test_features = see(pixels), None if test_pixels is None else see(test_pixels)
     return Dataset(
-        "cifar10", see(pixels), labels, None if test_pixels is None else see(test_pixels), test_labels,
-        image_shape=CIFAR10_SHAPE if settings.features == "pixels" and settings.components is None else None,
+        "cifar10", features, labels, test_features, test_labels,
+        image_shape=CIFAR10_SHAPE if settings.features == "pixels" and num is None else None,
         hashes={name: sha256_of(path) for name, path in (training | test).items()},
         num_classes=_NUM_CLASSES,
     )  # fmt: skip
 
 
-def _way(root: Path, settings: CIFAR10Settings, pixels: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """What makes features of bytes [n, 3072]; principal axes are those of ``pixels``."""
-    if settings.features == EFFICIENTNET_LITE0:
-        return lambda some: embedded(_pictures(some), len(some), root / EMBEDDED)
-    num = settings.components
-    if num is None:
-        return lambda some: some / np.float32(255)
-    if num > len(pixels):
-        raise UserError(f"data.pca={num}: expected {len(pixels)} at most, the number of training images")
-    return principal_axes(pixels, num, root / FEATURES).project
+def _scaled(pixels: np.ndarray) -> np.ndarray:
+    return pixels / np.float32(255)
 
 
-def _pictures(pixels: np.ndarray) -> np.ndarray:
-    """Bytes [n, 3072] as pictures [n, 32, 32, 3]."""
-    return pixels.reshape(-1, *CIFAR10_SHAPE).transpose(0, 2, 3, 1)
-
-
-def keep_embedding(root: Path) -> None:
-    """Have the embedding of all images that are there in ``root/cifar10_embedding``."""
-    for path in fetch_cifar10(root).values():
-        pixels = read_batch(path)[0]
-        embedded(_pictures(pixels), len(pixels), root / EMBEDDED)
+def _embedded(paths: list[Path], root: Path) -> np.ndarray:
+    """Embeddings of all images of some batches, each batch kept on its own."""
+    made = []
+    for path in paths:
+        pictures = read_batch(path)[0].reshape(-1, *CIFAR10_SHAPE).transpose(0, 2, 3, 1)
+        made.append(embedded(list(pictures), np.asarray, sha256_of(path), root / EMBEDDED))
+    return np.concatenate(made)
 
 
 def read_training_pixels(root: Path) -> np.ndarray:

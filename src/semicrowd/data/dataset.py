@@ -34,7 +34,6 @@ class Dataset:
     files : file from which each item was read; None if items are not files
     ids : id of each item; None if items have none
     columns : how the columns of a table were converted; None for data without named columns
-    visual_words : float32, if the features are counts of them, else None
     notes : what was left out or converted, a line each
     previous : clusters of an earlier run, int64, −1 for items that it did not contain; None without one
     weights : weights of the items, float64, only their ratios count; None: all count alike
@@ -62,7 +61,6 @@ class Dataset:
     files: tuple[str, ...] | None = None
     ids: tuple[str, ...] | None = None
     columns: Columns | None = None
-    visual_words: Float[np.ndarray, "W 128"] | None = None
     notes: tuple[str, ...] = ()
     previous: Int[np.ndarray, "N"] | None = None
     weights: Float[np.ndarray, "N"] | None = None

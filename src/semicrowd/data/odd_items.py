@@ -65,7 +65,7 @@ def _columns(data: Dataset) -> Iterator[str]:
 
 
 def _copies(data: Dataset) -> Iterator[str]:
-    if data.features.size > _MOST_CELLS or data.visual_words is not None:  # other pictures may have the same words
+    if data.features.size > _MOST_CELLS:
         return
     copies = pd.DataFrame(data.features).duplicated().to_numpy()
     if copies.any():

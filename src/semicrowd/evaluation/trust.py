@@ -126,8 +126,7 @@ def _no_weight(workers: WorkerPosterior | None, best: int, answers: PairAnnotati
 def _advice(data: Dataset | None, clusters: np.ndarray, answers: PairAnnotations) -> str:
     rows = "check that i and j of the answers name the right items (their ids, or rows counted from 0)"
     if data is not None and data.files is not None:
-        words = "; counts of visual words seldom show what people see: pip install 'semicrowd[embeddings]'"
-        return rows + (words if data.visual_words is not None else "")
+        return rows
     columns = dominant_columns(data, clusters, answers) if data is not None else []
     if columns:
         which, them = ("columns", "them") if len(columns) > 1 else ("column", "it")

@@ -12,6 +12,7 @@ import numpy as np
 from semicrowd.data import Dataset
 from semicrowd.data.cells import NUMBER, word_of
 from semicrowd.data.columns import Column, Columns
+from semicrowd.errors import UserError
 
 #: Longer side of a small picture, in pixels.
 _SIDE = 96
@@ -84,7 +85,7 @@ class Items:
         # Imported here: most items are rows of tables.
         from PIL import Image
 
-        from semicrowd.data.image_files import converted
+        from semicrowd.data.images import read_image
 
         if shape is not None:
             low, high = self._range
@@ -96,11 +97,10 @@ class Items:
             assert self._pictures is not None
             assert self.data.files is not None
             try:
-                image, _ = converted(Image.open(self._pictures / self.data.files[item]), _SIDE)
-                image.thumbnail((_SIDE, _SIDE))
-                image = image.convert("RGB")
-            except (OSError, ValueError, Image.DecompressionBombError):
+                image = read_image(self._pictures / self.data.files[item], _SIDE, "RGB")
+            except UserError:
                 return ""
+            image.thumbnail((_SIDE, _SIDE))
         written, kind = io.BytesIO(), "JPEG" if max(image.size) > _SIDE // 2 else "PNG"
         image.save(written, kind, quality=_QUALITY)
         return f"data:image/{kind.lower()};base64,{base64.b64encode(written.getvalue()).decode()}"

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from semicrowd.data import cifar10, faces
+from semicrowd.data import cifar10, faces, load_dataset
 from semicrowd.data.components import SCALINGS, axes_place, keep, place, principal_axes, principal_components
 from semicrowd.errors import without_traceback
 from semicrowd.interrupts import end_with_dvc
@@ -36,11 +36,16 @@ def make_cifar10_features(root: Path) -> None:
     keep(axes_place(root / cifar10.FEATURES, PIXEL_COMPONENTS), pixels, axes._asdict())
 
 
+def make_cifar10_embedding(root: Path) -> None:
+    """Have the embeddings of all images that are there."""
+    load_dataset("cifar10", root, features=EFFICIENTNET_LITE0)
+
+
 #: Folder below the data folder → what it needs, and the function that fills it.
 MAKERS: dict[str, tuple[tuple[str, ...], Callable[[Path], object]]] = {
     faces.FEATURES: (("face",), make_face_features),
     cifar10.FEATURES: (("cifar10",), make_cifar10_features),
-    cifar10.EMBEDDED: (("cifar10", EFFICIENTNET_LITE0), cifar10.keep_embedding),
+    cifar10.EMBEDDED: (("cifar10", EFFICIENTNET_LITE0), make_cifar10_embedding),
 }
 
 

@@ -18,7 +18,7 @@ from semicrowd.data.odd_items import odd_items
 from semicrowd.data.preparation import MAX_COMPONENTS
 from semicrowd.errors import UserError, without_traceback
 from semicrowd.evaluation.columns_and_answers import revealing_columns, telling_columns
-from semicrowd.run.inputs import facts_of, load_answers, load_files, look_at_data, refuse_swapped_files
+from semicrowd.run.inputs import facts_of, load_answers, load_data, load_files, refuse_swapped_files
 from semicrowd.run.settings import Resolved, check_given, sources
 from semicrowd.settings.rule import Facts
 
@@ -161,7 +161,7 @@ def check(content: dict[str, Any], given: Collection[str] = ()) -> int:
         files = load_files(content)  # before the data: a folder of images can take minutes
     except UserError as error:
         wrong = str(error)
-    data = look_at_data(content)
+    data = load_data(content)
     try:
         answers = None if wrong else load_answers(content, data, files)
     except UserError as error:

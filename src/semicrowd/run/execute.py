@@ -52,7 +52,7 @@ def execute(given: Given, run_dir: Path) -> Metrics:
         if _has_hashes(given):
             return _nothing_to_do(run_dir)
     try:
-        data, answers = load_inputs(sources(given).content, run_dir if before else None)
+        data, answers = load_inputs(sources(given).content)
         settings = resolved(given, facts_of(data, answers), data.chosen)
     except UserError as error:
         if not done:
@@ -111,10 +111,6 @@ def execute(given: Given, run_dir: Path) -> Metrics:
             write_json(run_dir / PROVENANCE, origin)
             if data.columns is not None:
                 data.columns.write(run_dir)
-            if data.visual_words is not None:
-                from semicrowd.data.visual_words import write_words
-
-                write_words(data.visual_words, run_dir)
             if answers is not None:
                 csv_file.write(answers, run_dir / "annotations.csv")
             with RECENT.kept_in(directory.parts):

@@ -60,14 +60,11 @@ def read_clusters(run: Path, data: Dataset) -> np.ndarray:
     return clusters
 
 
-def load_inputs(content: Mapping[str, Any], run: Path | None = None) -> tuple[Dataset, PairAnnotations | None]:
-    """Data and answers for settings as in config.yaml. The random draws of simulated answers depend on the seed.
-
-    ``run``: folder of a run with these data, whose visual words of pictures are taken if it has kept some.
-    """
+def load_inputs(content: Mapping[str, Any]) -> tuple[Dataset, PairAnnotations | None]:
+    """Data and answers for settings as in config.yaml. The random draws of simulated answers depend on the seed."""
     refuse_swapped_files(content)
     files = load_files(content)  # before the data: a folder of images can take minutes
-    data = load_data(content, _known(content, run))
+    data = load_data(content)
     return data, load_answers(content, data, files)
 
 
@@ -85,28 +82,10 @@ def load_files(content: Mapping[str, Any]) -> list[AnswerFile] | None:
     return read_files_of(options.pop("name"), options)
 
 
-def _known(content: Mapping[str, Any], run: Path | None) -> dict[str, Any]:
-    """What a run has kept of its data, as arguments of the loader."""
-    if run is None or content["data"]["name"] != "images":
-        return {}
-    # Imported here: few runs are of pictures, and scikit-learn takes a second.
-    from semicrowd.data.visual_words import WORDS, read_words
-
-    return {"words": read_words(run)} if (run / WORDS).exists() else {}
-
-
-def look_at_data(content: Mapping[str, Any]) -> Dataset:
-    """The data for a check before a fit: counts of visual words, which take minutes, are 0."""
-    return load_data(content, {"look": True} if content["data"]["name"] == "images" else {})
-
-
-def load_data(content: Mapping[str, Any], more: Mapping[str, Any] | None = None) -> Dataset:
-    """The data alone. Empty cells of a table are filled if the method needs a number in every cell.
-
-    ``more``: further arguments of the loader.
-    """
+def load_data(content: Mapping[str, Any]) -> Dataset:
+    """The data alone. Empty cells of a table are filled if the method needs a number in every cell."""
     data = dict(content["data"])
-    loaded = load_dataset(data.pop("name"), data_root(), more, **data)
+    loaded = load_dataset(data.pop("name"), data_root(), **data)
     if loaded.missing:
         # Imported here: importing torch takes seconds, and few tables have empty cells.
         from semicrowd.estimators import ESTIMATORS

@@ -66,7 +66,7 @@ def rebuild(run_dir: Path) -> Path:
 
     settings = read_config(run_dir / CONFIG)
     given = settings.pop(GIVEN, None) or {}
-    data, answers = load_inputs(settings, run_dir)
+    data, answers = load_inputs(settings)
     now = {**provenance(data, answers), "files": file_hashes(given, data.hashes)}
     check_inputs(run_dir, now, "its page can be made again only from what it was started with")
     estimator = load(run_dir / MODEL)

@@ -156,18 +156,11 @@ def _is_earlier(output: Path) -> bool:
 
 
 def _pictures(run: Path, folder: Path, settings: dict[str, Any]) -> "Dataset":
-    """New images, with the same features as the images of the run; ``settings`` are the run's, of its data.
-
-    Images that cannot be read are left out, with a note that names them.
-    """
+    """New images, with the same features as the images of the run; ``settings`` are the run's, of its data."""
     from semicrowd.data.fetch import data_root
     from semicrowd.data.images import load_images
-    from semicrowd.data.visual_words import read_words
 
-    names = ("features", "size", "words")
-    kept = {name: settings[name] for name in names if settings.get(name) is not None}
-    words = read_words(run) if settings["features"] == "words" else None
+    kept = {name: settings[name] for name in ("features", "size") if settings.get(name) is not None}
     shape = read_object(run / PROVENANCE).get("image_shape")
-    colour = None if shape is None else len(shape) == 3
-    own = ImagesSettings.of({"path": str(folder), "skip_unreadable": True, **kept})
-    return load_images(data_root(), own, words, colour)
+    own = ImagesSettings.of({"path": str(folder), **kept})
+    return load_images(data_root(), own, None if shape is None else len(shape) == 3)

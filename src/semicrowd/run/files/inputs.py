@@ -26,8 +26,7 @@ def file_hashes(given: Mapping[str, Any], hashed: Mapping[str, str] = MappingPro
     named = [(name, expanded(path)) for name in _PATHS for path in _listed(given.get(name))]
     if given.get("previous"):
         named.append(("previous", clusters_of(Path(given["previous"]))))
-    skip_unreadable = bool(given.get("data.skip_unreadable"))
-    return {str(path): (name == "data.path" and hashed.get(path.name)) or _digest(path, skip_unreadable)
+    return {str(path): (name == "data.path" and hashed.get(path.name)) or _digest(path)
             for name, path in named if path.exists()}
 
 
@@ -36,13 +35,13 @@ def _listed(paths: str | Path | Sequence[str | Path] | None) -> Sequence[str | P
     return [] if not paths else [paths] if isinstance(paths, str | Path) else paths
 
 
-def _digest(path: Path, skip_unreadable: bool) -> str:
+def _digest(path: Path) -> str:
     if path.is_file():
         return sha256_of(path)
     # Imported here: only images need these functions.
-    from semicrowd.data.image_files import digest_of, find_images
+    from semicrowd.data.images import digest_of, find_images
 
-    return digest_of(find_images(path, skip_unreadable))
+    return digest_of(find_images(path))
 
 
 def check_files(run_dir: Path, given: Mapping[str, Any]) -> None:
