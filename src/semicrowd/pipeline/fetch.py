@@ -36,8 +36,8 @@ DATA_SETS: dict[str, Callable[[Path], object]] = {
 OWN = {
     "nus_animals": "table.csv, a row for each image of the 13 animals: 500 columns with its counts of visual words "
                    "(BoW_int of NUS-WIDE, National University of Singapore, on request) and a column label",
-    "fifteen_scenes": "table.csv, a row for each image of the 15 scenes (Lazebnik, Schmid & Ponce 2006): 128 columns with "
-                      "its counts of visual words and a column label",
+    "fifteen_scenes": "table.csv, a row for each image of the 15 scenes (Lazebnik, Schmid & Ponce 2006): 128 columns "
+                      "with its counts of visual words and a column label",
     **WANTED,
 }  # fmt: skip
 
