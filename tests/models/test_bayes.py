@@ -8,11 +8,9 @@ import pytest
 import torch
 from numpy.testing import assert_allclose
 from scipy import stats
-from tests.small_fits import SmallFit, small_fit
+from tests.small_fits import SmallFit
 
-from semicrowd.crowd import simulate
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.data import Dataset
 from semicrowd.expfam import dirichlet, normal_inverse_wishart
 from semicrowd.fitting.batches import Batch
 from semicrowd.models import bayes as bayes_module
@@ -120,24 +118,6 @@ def test_amortisation_is_a_cross_entropy_that_trains_the_recognition_network_alo
     assert moved
     assert all(name.startswith("recognition") for name in moved)
     assert all(leaf.grad is None for leaf in step.leaves.values())
-
-
-def test_reversed_annotators_start_reversed_in_every_restart(pinwheel: Dataset) -> None:
-    assert pinwheel.labels is not None
-    answers = simulate.two_coin(
-        pinwheel.labels, np.random.default_rng(0), num_annotators=4, pairs_per_annotator=400, num_annotated=100,
-        sensitivity=0.9, specificity=0.9,
-    )  # fmt: skip
-    flipped = np.isin(answers.worker, [1, 2])
-    turned = PairAnnotations.from_arrays(
-        answers.i, answers.j, answers.worker, np.where(flipped, 1 - answers.label, answers.label), num_items=120
-    )
-    fit = small_fit("bayes", pinwheel.features, turned, start={"epochs": 20, "candidates": 10}, restarts=2)
-    fit.begin()
-    workers = fit.model.workers()
-    assert workers is not None
-    for quality in workers.mean():
-        assert_allclose(quality, np.tile([10 / 11, 1 / 11, 1 / 11, 10 / 11], (2, 1)))
 
 
 def test_svi_and_full_differ_by_the_second_term_of_equation_17_alone(bayes: Build) -> None:

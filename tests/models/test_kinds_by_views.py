@@ -12,7 +12,7 @@ from semicrowd.crowd.simulate import two_coin
 from semicrowd.data import Dataset
 from semicrowd.expfam import gaussian
 from semicrowd.metrics import clustering_scores
-from semicrowd.models import bayes, generative
+from semicrowd.models import bayes
 from semicrowd.models.bayes import BayesSCDC
 from semicrowd.models.training_data import Part
 
@@ -34,32 +34,13 @@ def strokes(number: int, rng: np.random.Generator) -> Dataset:
     return Dataset("strokes", features, labels.astype(np.int64), image_shape=(SIZE, SIZE))
 
 
-@pytest.mark.slow
-def test_kinds_are_found_where_communities_cut_them_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(generative, "ELBO_SAMPLES", 1)
-    data = strokes(1000, np.random.default_rng(0))
-    fit = small_fit(
-        "scdc", data.features, None, epochs=40, batch_size=50, K=12, latent_dim=3, hidden=(60, 60),
-        likelihood="bernoulli", start={"kind": "communities", "epochs": 30, "teach_epochs": 4},
-        learning_rate=0.002, views={"kind": "affine"}, image_shape=(SIZE, SIZE),
-    )  # fmt: skip
-    fit.begin()
-    assert len(np.unique(fit.clusters())) > 3
-    fit.train(40)
-    clusters = fit.clusters()
-    assert data.labels is not None
-    assert clustering_scores(data.labels, clusters)["acc"] > 0.95
-    assert (np.bincount(clusters, minlength=12) > 15).sum() == 3
-
-
-@pytest.mark.parametrize("right", [0.9, 0.1])
-def test_answers_join_the_communities_of_a_kind(right: float) -> None:
-    """Right nine times of ten, or an annotator who says the opposite: three kinds at the start, before any training."""
+def test_answers_join_the_communities_of_a_kind() -> None:
+    """Right nine times of ten: three kinds at the start, before any training."""
     data, rng = strokes(600, np.random.default_rng(0)), np.random.default_rng(1)
     assert data.labels is not None
     answers = two_coin(
         data.labels, rng, num_annotators=2, pairs_per_annotator=2000, num_annotated=200,
-        sensitivity=[0.9, right], specificity=[0.9, right],
+        sensitivity=0.9, specificity=0.9,
     )  # fmt: skip
     starts = {}
     for name, given in (("without", None), ("with", answers)):

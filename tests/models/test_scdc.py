@@ -290,15 +290,6 @@ def test_a_refit_of_the_annotators_is_the_ratio_of_expected_counts(scdc: Build) 
     np.testing.assert_allclose(quality, (right / all_).clip(*QUALITY), atol=2e-3)
 
 
-def test_annotators_are_reversed_for_one_restart(scdc: Build) -> None:
-    model = scdc(restarts=2).model
-    reverse = np.array([True, False, False, True, False, False])
-    model.reverse_annotators(1, reverse)
-    quality = model.logits_quality.detach().sigmoid()
-    torch.testing.assert_close(quality[0], torch.full((2, 6), 0.9))
-    torch.testing.assert_close(quality[1], torch.tensor(np.where(reverse, 0.1, 0.9)).float().expand(2, 6))
-
-
 def test_who_an_annotated_item_is_is_asked_of_its_views_too(scdc: Build) -> None:
     """Where the answers say nothing, the mean of q(z | o) of the item and of q(z | o') of its views, half each."""
     fit = scdc(K=3, restarts=2)

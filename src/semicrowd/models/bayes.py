@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
-import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -304,13 +303,6 @@ class BayesSCDC(GenerativeModel):
         """q(α) and q(β)."""
         for name, eta in zip(ANNOTATORS, (sensitivity, specificity), strict=True):
             self.globals.eta[name].copy_(eta)
-
-    @torch.no_grad()
-    def reverse_annotators(self, restart: int, reverse: np.ndarray) -> None:
-        """Exchange the two shapes of q(α) and of q(β)."""
-        for name in ANNOTATORS:
-            eta, marked = self.globals.eta[name], torch.from_numpy(reverse)
-            eta[restart, marked] = eta[restart, marked].flip(-1)
 
     def annotator_statistics(self) -> tuple[Float[Tensor, "R M 2"], Float[Tensor, "R M 2"]]:
         """E[ln α, ln(1 − α)] under q(α), and the same of β."""

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
-import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -243,10 +242,6 @@ class GenerativeModel(nn.Module, ABC):
     @abstractmethod
     def set_annotators(self, sensitivity: Float[Tensor, "R M 2"], specificity: Float[Tensor, "R M 2"]) -> None:
         """Take over natural parameters of q(α) and q(β)."""
-
-    @abstractmethod
-    def reverse_annotators(self, restart: int, reverse: np.ndarray) -> None:
-        """Invert the rates of the annotators marked in ``reverse``, [M] bool: α becomes 1 − α, and β 1 − β."""
 
     @abstractmethod
     def annotator_statistics(self) -> tuple[Float[Tensor, "R M 2"], Float[Tensor, "R M 2"]]:

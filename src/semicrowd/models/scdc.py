@@ -300,11 +300,6 @@ class SCDC(GenerativeModel):
             shape = dirichlet.to_standard(eta)
             self.logits_quality[:, side] = (shape[..., 0] / shape.sum(-1)).logit().float()
 
-    @torch.no_grad()
-    def reverse_annotators(self, restart: int, reverse: np.ndarray) -> None:
-        """α ← 1 − α and β ← 1 − β."""
-        self.logits_quality[restart, :, torch.from_numpy(reverse)] *= -1
-
     def annotator_statistics(self) -> tuple[Float[Tensor, "R M 2"], Float[Tensor, "R M 2"]]:
         """Logs of the point estimates of α and β."""
         log = torch.stack([logsigmoid(self.logits_quality), logsigmoid(-self.logits_quality)], -1)

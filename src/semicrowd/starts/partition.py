@@ -10,7 +10,6 @@ from torch import Tensor
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.cells import join_cells, mixed_cells
-from semicrowd.crowd.orientation import reversed_annotators
 from semicrowd.crowd.two_coin import pair_evidence
 from semicrowd.expfam import dirichlet, normal_inverse_wishart
 from semicrowd.inference.message_passing import unary_message
@@ -60,10 +59,8 @@ def best_partition(cells: Cells, restart: int) -> np.ndarray:
     settings, answers = cells.settings, cells.data.annotations
     streams = (stream(cells.data.seed, "partition", restart, number) for number in range(settings.candidates))
     candidates = [_kmeans(cells, restart, rng) for rng in streams]
-    if answers is not None:
-        cells.model.reverse_annotators(restart, reversed_annotators(candidates[0], answers))
-        if settings.cells:
-            candidates = [_join_by_answers(cells, restart, one, answers) for one in candidates]
+    if answers is not None and settings.cells:
+        candidates = [_join_by_answers(cells, restart, one, answers) for one in candidates]
     return max(candidates, key=lambda clusters: _evidence(cells, restart, clusters))
 
 

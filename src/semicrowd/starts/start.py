@@ -10,7 +10,6 @@ from torch import Tensor
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.cells import join_cells
-from semicrowd.crowd.orientation import reversed_annotators
 from semicrowd.inference.mixture import partition_posterior
 from semicrowd.models.bayes import BayesSCDC
 from semicrowd.models.generative import GenerativeModel
@@ -81,8 +80,7 @@ def _cells(model: GenerativeModel, data: TrainingData, settings: StartSettings, 
 def _communities(cells: Cells, progress: ProgressCallback) -> Int[Tensor, "R N"]:
     """Communities in the graph of neighbouring latent means, to which views add edges where there are views.
 
-    Communities are joined if the answers say that they are one cluster. Annotators whose answers are inverted according
-    to the communities have their rates in ``model`` inverted.
+    Communities are joined if the answers say that they are one cluster.
     """
     model, data = cells.model, cells.data
     means, of_views = latent_means(model, cells.t_x), None
@@ -100,7 +98,6 @@ def _communities(cells: Cells, progress: ProgressCallback) -> Int[Tensor, "R N"]
         )  # fmt: skip
         said = f"start: {labels.max() + 1} communities of neighbours"
         if data.annotations is not None:
-            model.reverse_annotators(restart, reversed_annotators(labels, data.annotations))
             weight = cells.answer_weights(restart, data.annotations)
             labels = join_cells(labels, data.annotations, weight, model.num_clusters)
             said += f", {labels.max() + 1} when joined by the answers"
