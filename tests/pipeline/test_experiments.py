@@ -14,8 +14,6 @@ from semicrowd.pipeline.experiments import Answers, Job, Plan, format_ranges, lo
 from semicrowd.report.papers import deep_dpm, discriminative_bnp
 from semicrowd.report.papers.scdc import cifar, face, mnist, pinwheel
 from semicrowd.report.papers.slpd import tables
-from semicrowd.report.studies import EMBEDDED_ROWS
-from semicrowd.settings.data import EFFICIENTNET_LITE0
 
 PROFILES = Path(__file__).parents[2] / "conf" / "profile"
 NAMES = sorted(path.stem for path in PROFILES.glob("*.yaml"))
@@ -88,7 +86,7 @@ def test_every_profile_is_selected_and_read(profile: str, tmp_path: Path) -> Non
            discriminative_bnp.figures.REFERENCE}  # fmt: skip
     of_crowds = {f"crowd_{data}_{method}" for data, method in product(tables.CROWD_DATA, tables.CROWD_METHODS)}
     names = {one for one in plan.experiments if not one.startswith("deep_")}
-    assert names == shown | of_face | others | bnp | of_crowds | set(EMBEDDED_ROWS.values())
+    assert names == shown | of_face | others | bnp | of_crowds
     codes = {f"deep_{data}{method}" for data in ("mnist", "trained", "standins", "har", "stl10", "reuters10k")
              for method in ("", "_dpm", "_gmeans")} - {"deep_trained_gmeans"}  # fmt: skip
     drawn = {pattern.format(kind) for pattern, kind in product(deep_dpm.figures.EXPERIMENTS, deep_dpm.figures.SETS)}
@@ -254,9 +252,8 @@ def test_every_experiment_is_a_configuration(profile: str, tmp_path: Path) -> No
                  "data/nus_animals/table.csv": ("nus_animals",)}  # fmt: skip
         # Real answers that nothing stands in for are data too.
         crowd = ("mnist_crowd",) if experiment.settings.get("annotations") == "crowd" else ()
-        network = (EFFICIENTNET_LITE0,) if given.get("features") == EFFICIENTNET_LITE0 else ()
-        people = ("cifar10h",) if name in cifar.EXPERIMENTS or network else ()
-        assert experiment.needs == (*needs.get(data, (data,)), *crowd, *people, *network)
+        people = ("cifar10h",) if name in cifar.EXPERIMENTS else ()
+        assert experiment.needs == (*needs.get(data, (data,)), *crowd, *people)
         if experiment.answers and experiment.answers.fallback:
             instead = composed_once(*experiment.overrides, *experiment.answers.fallback.overrides())["annotations"]
             options = experiment.answers.options

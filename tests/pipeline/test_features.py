@@ -1,4 +1,4 @@
-"""Stage ``features``; ``cifar10_embedding`` is in tests/data/test_embedding.py."""
+"""Stage ``features``."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -3,11 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from semicrowd.pipeline.configurations import settings_of
 from semicrowd.pipeline.experiments import Plan
-from semicrowd.report import studies
 from semicrowd.report.build import find_papers
 from semicrowd.report.cells import Cell, Summary
 from semicrowd.report.collect import Collected, Run
@@ -26,12 +23,6 @@ METRICS = {
     "seconds/fit": 620.0,
     "epochs": 40,
 }
-
-
-@pytest.fixture
-def none_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No results of the generality suite: reading them takes seconds."""
-    monkeypatch.setattr(studies, "RECORDED", tmp_path / "recorded")
 
 
 def exhibit(key: str, paper: str = "scdc") -> Exhibit:

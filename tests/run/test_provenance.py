@@ -25,7 +25,6 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ("changed", "dirty"),
     [
         (None, False),
-        ("reports/generality/summary.md", False),
         ("dvc.lock", False),
         ("features.csv", False),
         ("src/package/module.py", True),

@@ -89,8 +89,8 @@ def write_configurations(experiments: list[Experiment]) -> None:
     _write(CONFIGURATIONS / "slpd" / "code.yaml", partial(fingerprints, CODE), {})
     for stage in ("autoencoder", "deep_spaces"):
         _write(CONFIGURATIONS / stage / "code.yaml", partial(fingerprints, [f"semicrowd.pipeline.{stage}"]), {})
-    for name, (needs, _) in MAKERS.items():
-        _write(CONFIGURATIONS / name / "code.yaml", partial(fingerprints, data_modules(needs[0])), {})
+    for name, (data, _) in MAKERS.items():
+        _write(CONFIGURATIONS / name / "code.yaml", partial(fingerprints, data_modules(data)), {})
 
 
 def _defaults(kind: type) -> dict[str, Any]:

@@ -1,21 +1,17 @@
-"""Stages ``features`` and ``cifar10_embedding``: features of images, once for all runs.
-
-The principal components of the faces and of CIFAR-10 take seconds. EfficientNet-Lite0's features of CIFAR-10 take about
-ten minutes of one core for 21,000 images; a stopped stage is continued.
-"""
+"""Stage ``features``: principal components of the faces and of CIFAR-10, once for all runs."""
 
 import argparse
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from semicrowd.data import cifar10, faces, load_dataset
+from semicrowd.data import cifar10, faces
 from semicrowd.data.components import SCALINGS, axes_place, keep, place, principal_axes, principal_components
 from semicrowd.errors import without_traceback
 from semicrowd.interrupts import end_with_dvc
 from semicrowd.pipeline.experiments import DATA
 from semicrowd.pipeline.fetch import why_missing
-from semicrowd.settings.data import EFFICIENTNET_LITE0, PIXEL_COMPONENTS
+from semicrowd.settings.data import PIXEL_COMPONENTS
 
 #: The paper's number of components of the faces (SCDC, section 5.2).
 COMPONENTS = 20
@@ -36,16 +32,10 @@ def make_cifar10_features(root: Path) -> None:
     keep(axes_place(root / cifar10.FEATURES, PIXEL_COMPONENTS), pixels, axes._asdict())
 
 
-def make_cifar10_embedding(root: Path) -> None:
-    """Have the embeddings of all images that are there."""
-    load_dataset("cifar10", root, features=EFFICIENTNET_LITE0)
-
-
 #: Folder below the data folder → what it needs, and the function that fills it.
-MAKERS: dict[str, tuple[tuple[str, ...], Callable[[Path], object]]] = {
-    faces.FEATURES: (("face",), make_face_features),
-    cifar10.FEATURES: (("cifar10",), make_cifar10_features),
-    cifar10.EMBEDDED: (("cifar10", EFFICIENTNET_LITE0), make_cifar10_embedding),
+MAKERS: dict[str, tuple[str, Callable[[Path], object]]] = {
+    faces.FEATURES: ("face", make_face_features),
+    cifar10.FEATURES: ("cifar10", make_cifar10_features),
 }
 
 
@@ -57,11 +47,10 @@ def main(arguments: list[str] | None = None) -> int:
     folder = parser.parse_args(arguments).folder
     end_with_dvc()
     (DATA / folder).mkdir(parents=True, exist_ok=True)
-    needs, make = MAKERS[folder]
-    for name in needs:
-        if message := why_missing(name):
-            print(f"{name} is not available here: {message}")
-            return 0
+    name, make = MAKERS[folder]
+    if message := why_missing(name):
+        print(f"{name} is not available here: {message}")
+        return 0
     make(DATA)
     print(DATA / folder)
     return 0

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
-from semicrowd.data.cifar10 import EMBEDDED, fetch_cifar10
-from semicrowd.data.embedding import MISSING, installed
+from semicrowd.data.cifar10 import fetch_cifar10
 from semicrowd.data.faces import fetch_faces
 from semicrowd.data.fetch import fetch
 from semicrowd.data.own import WANTED
@@ -17,7 +16,6 @@ from semicrowd.errors import UserError, without_traceback
 from semicrowd.files import read_object, write_json
 from semicrowd.interrupts import end_with_dvc
 from semicrowd.pipeline.experiments import DATA
-from semicrowd.settings.data import EFFICIENTNET_LITE0
 
 #: Data set → whether it is available. Stages depend on this file, so that it names no folder of a machine.
 STATUS = DATA / "status.json"
@@ -43,23 +41,17 @@ OWN = {
 
 
 def folder_of(name: str) -> Path:
-    """Folder of a data set of the pipeline, or of a network's features, within the data folder."""
-    if name == EFFICIENTNET_LITE0:
-        return Path(EMBEDDED)
+    """Folder of a data set of the pipeline within the data folder."""
     return Path(name) if name in OWN else PUBLIC[name].folder
 
 
 def fetch_all(root: Path) -> dict[str, str]:
-    """Fetch every data set of the pipeline; returns for each how to get it, an empty text if it is available.
-
-    A network that makes features is not fetched; the result only says whether it is installed.
-    """
+    """Fetch every data set of the pipeline; returns for each how to get it, an empty text if it is available."""
     messages: dict[str, str] = {}
     for name in (*DATA_SETS, *OWN):
         (root / folder_of(name)).mkdir(parents=True, exist_ok=True)
     for name, what in OWN.items():
         messages[name] = "" if any((root / name).iterdir()) else f"{name}: put into {root / name}: {what}"
-    messages[EFFICIENTNET_LITE0] = "" if installed() else MISSING
     for name, get in DATA_SETS.items():
         try:
             get(root)

@@ -1,11 +1,11 @@
-"""Make the report: the tables and figures of all papers, including those without results, and our own studies.
+"""Make the report: the tables and figures of all papers, including those without results.
 
 The page has two formats: ``index.html`` for a browser, ``REPORT.md`` as text.
 """
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -19,8 +19,7 @@ from semicrowd.pipeline.experiments import format_ranges
 from semicrowd.report import collect, papers
 from semicrowd.report.cells import PAIRED, Cell, format_difference, format_value
 from semicrowd.report.collect import Collected, Run
-from semicrowd.report.exhibits import NOT_YET_DONE, Exhibit, Paper, Result, Study
-from semicrowd.report.studies import embedded, generality
+from semicrowd.report.exhibits import NOT_YET_DONE, Exhibit, Paper, Result
 from semicrowd.run import page
 from semicrowd.run.commandline import program
 
@@ -125,7 +124,7 @@ def progress(results: Results) -> str:
     return f"{tables}, of {sum(map(bool, done.values()))} of {len(done)} papers, have numbers of our own"
 
 
-def write(results: Results, studies: Sequence[Study], collected: Collected, folder: Path) -> None:
+def write(results: Results, collected: Collected, folder: Path) -> None:
     """Write ``index.html`` and ``REPORT.md`` into ``folder``."""
     templates = jinja2.Environment(
         loader=jinja2.PackageLoader("semicrowd.report"),
@@ -142,7 +141,6 @@ def write(results: Results, studies: Sequence[Study], collected: Collected, fold
             {"title": paper.title, "sections": [_section(paper, *one) for one in found.items()]}
             for paper, found in results.items()
         ],
-        "studies": studies,
         "runs": _runs(collected),
     }
     for template, name in (("index.html", "index.html"), ("report.md", "REPORT.md")):
@@ -170,7 +168,7 @@ def build(collected: Collected, folder: Path = REPORTS) -> dict[Paper, dict[Exhi
     results = {
         paper: {exhibit: exhibit.build(collected, folder) for exhibit in paper.exhibits} for paper in find_papers()
     }
-    write(results, (*generality(folder), embedded(collected)), collected, folder)
+    write(results, collected, folder)
     return results
 
 

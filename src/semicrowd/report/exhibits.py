@@ -1,4 +1,4 @@
-"""Tables and figures of papers and their reproductions, and the project's own measurements (studies)."""
+"""Tables and figures of papers and their reproductions."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
@@ -225,30 +225,3 @@ class Paper:
     exhibits: tuple[Exhibit, ...]
     verified: str
     record: Callable[[str, Path, str], Path] | None = None
-
-
-@dataclass(frozen=True)
-class Study:
-    """One of the project's own measurements, as the report shows it.
-
-    Attributes
-    ----------
-    key : anchor of its section in the report
-    status : ``done``, ``partly done`` or ``not measured yet``
-    text : how to read it
-    rows : of a table, texts; as many as the header has
-    missing : of each row, whether it has no numbers yet
-    findings : one sentence each
-    command : the command that makes the measurement, or the missing part of it
-    """
-
-    key: str
-    title: str
-    status: str
-    text: str
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    missing: tuple[bool, ...]
-    findings: tuple[str, ...] = ()
-    images: tuple[Image, ...] = ()
-    command: str = ""

@@ -1,0 +1,243 @@
+"""Fits estimators on the development data and writes a CSV, a row for each fit; a second CSV is compared with it.
+
+    python benchmarks/suite.py --data wine iris --regimes pairs90 --seeds 0-2 --out results/suite.csv
+    python benchmarks/suite.py --out results/suite.csv --compare recorded/development_baseline.csv
+
+Co-training, SCDC and BayesSCDC are not given the number of clusters. All other methods are given the number of classes,
+and columns with mean 0 and variance 1. Rows that exist are kept, so that the same command continues where it stopped.
+``sha256`` is that of the labels as little-endian int64: where it is equal, all items are in the same clusters.
+"""
+
+import argparse
+import hashlib
+import math
+import sys
+import time
+import warnings
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import product
+from pathlib import Path
+from string import ascii_uppercase
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from joblib import Parallel, delayed, parallel_config
+from sklearn.decomposition import PCA
+from sklearn.preprocessing import StandardScaler
+
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.data import Dataset, load_dataset
+from semicrowd.data.answers import load_annotations
+from semicrowd.data.fetch import data_root
+from semicrowd.errors import UserError
+from semicrowd.estimators import ESTIMATORS
+from semicrowd.estimators.base import CrowdClusterer
+from semicrowd.metrics import clustering_scores
+from semicrowd.settings.methods import METHODS
+from semicrowd.settings.training import TrainerSettings
+from semicrowd.starts.recent import RECENT
+
+COLUMNS = ["data", "regime", "method", "seed", "nmi", "acc", "clusters", "classes", "seconds", "sha256"]
+KEY = COLUMNS[:4]
+#: Number of items that are drawn from a larger table, to save time.
+_DRAWN = 2000
+
+
+def _table(which: str, **options: Any) -> tuple[str, dict[str, Any]]:
+    return "benchmark", {"which": which, **options}
+
+
+#: Tables, measured with simulated answers and without any: name → loader and its options.
+TABLES: dict[str, tuple[str, dict[str, Any]]] = {
+    **{name: _table(name) for name in ("iris", "wine", "digits")},
+    **{name: _table(name, subset=_DRAWN) for name in ("pen", "activities", "texts", "wifi_1", "wifi_11")},
+    "wifi_14": _table("wifi_14"),
+    "letter_first": _table("letter", classes=[*ascii_uppercase[:10]], subset=_DRAWN),
+    "letter_last": _table("letter", classes=[*ascii_uppercase[-10:]], subset=_DRAWN),
+    **{name: _table(name, columns=500) for name in ("leukaemia", "lung")},
+    "pinwheel": ("pinwheel", {}),
+    "face": ("face", {}),
+    "mnist": ("mnist", {"subset": _DRAWN}),
+    "segment": ("npz", {"path": "segment", "subset": _DRAWN}),
+    **{
+        name: ("npz", {"path": name})
+        for name in ("vehicle", "ecoli", "olive", "mice_protein", "banknote", "ionosphere")
+    },
+}
+#: Files with answers of people, measured with these. Features of birds5_* are the same.
+CROWDS = (
+    "felix_cats", "birds5_pairs", "birds5_sorted", "birds5_triples_quads", "weather_tweets", "cifar10s",
+    "product_matching",
+)  # fmt: skip
+REGIMES = ("pairs90", "tasks", "none", "crowd")
+#: Methods that are not given the number of clusters.
+OURS = ("cotrain", "scdc", "bayes")
+_MOST_COMPONENTS = 50  # of a Gaussian mixture: more features are reduced to as many principal components
+_SHARE, _FEWEST = 0.2, 20  # of the items get simulated answers; no fewer than this number
+_ASKED = 10  # annotators who answer about pairs, each about as many pairs as there are items with answers
+_PLACEMENTS = 3  # tasks in which each item with answers is
+
+
+@lru_cache(maxsize=2)
+def _loaded(name: str, root: Path) -> Dataset:
+    loader, options = TABLES.get(name, ("npz", {"path": name}))
+    return load_dataset(loader, root, **options)
+
+
+def inputs(name: str, regime: str, seed: int, root: Path) -> tuple[Dataset, PairAnnotations | None]:
+    """Data and answers: the same for all methods.
+
+    ``pairs90``: ten annotators with sensitivity and specificity .9, ten answers for each item with answers. ``tasks``:
+    groupings of 12 to 20 items, an annotator for every four tasks (3 to 30), sensitivity .9 and specificity .95.
+    """
+    data = _loaded(name, root)
+    annotated = min(data.num_items, max(_FEWEST, round(_SHARE * data.num_items)))
+    tasks = math.ceil(_PLACEMENTS * annotated / 16)
+    kind, options = {
+        "pairs90": ("two_coin", {
+            "num_annotators": _ASKED, "pairs_per_annotator": annotated, "num_annotated": annotated,
+            "sensitivity": 0.9, "specificity": 0.9,
+        }),
+        "tasks": ("tasks", {
+            "num_annotated": annotated, "num_tasks": tasks, "num_annotators": min(tasks, max(3, min(30, tasks // 4))),
+            "task_size": (12, 20), "sensitivity": 0.9, "specificity": 0.95,
+        }),
+    }.get(regime, (regime, {}))  # fmt: skip
+    return data, load_annotations(kind, data, seed, root, **options)
+
+
+def prepared(method: str, seed: int, data: Dataset) -> tuple[np.ndarray, CrowdClusterer]:
+    """The features that a method gets, and the unfitted estimator; other parameters have their defaults."""
+    features, kind = data.features, ESTIMATORS[method]
+    given: dict[str, Any] = {"random_state": seed}
+    if "image_shape" in kind._get_param_names():
+        given["image_shape"] = data.image_shape
+    if METHODS[method].trained:
+        given["trainer"] = TrainerSettings(threads=1)
+    if method in OURS:
+        return features, kind(**given)
+    features = StandardScaler().fit_transform(features)
+    if method == "gmm":
+        given["n_init"] = 3
+        if features.shape[1] > _MOST_COMPONENTS:
+            features = PCA(_MOST_COMPONENTS, svd_solver="full").fit_transform(features)
+    return features, kind(n_clusters=data.num_classes, **given)
+
+
+def fit(name: str, regime: str, method: str, seed: int, root: Path) -> dict[str, Any]:
+    """A row of the CSV; ``error`` instead of numbers where the fit failed."""
+    row: dict[str, Any] = dict(zip(KEY, (name, regime, method, seed), strict=True))
+    data, answers = inputs(name, regime, seed, root)
+    assert data.labels is not None
+    RECENT.clear()  # starts of an earlier fit, so that the seconds are those of this fit alone
+    started = time.perf_counter()
+    try:
+        features, estimator = prepared(method, seed, data)
+        with warnings.catch_warnings(action="ignore"):
+            estimator.fit(features, answers)
+    except Exception as error:  # any error: a fit that fails must not end the other fits
+        return row | {"error": f"{type(error).__name__}: {error}"}
+    seconds, labels = time.perf_counter() - started, np.asarray(estimator.labels_)
+    scores = clustering_scores(data.labels, labels)
+    return row | {
+        "nmi": round(scores["nmi"], 5), "acc": round(scores["acc"], 5), "clusters": len(np.unique(labels)),
+        "classes": data.num_classes, "seconds": round(seconds, 2), "sha256": hash_of(labels),
+    }  # fmt: skip
+
+
+def hash_of(labels: np.ndarray) -> str:
+    """SHA-256 of labels, as hexadecimal digits."""
+    return hashlib.sha256(labels.astype("<i8").tobytes()).hexdigest()
+
+
+def plan(data: Sequence[str], regimes: Sequence[str], methods: Sequence[str], seeds: Sequence[int]) -> list[tuple]:
+    """The fits: answers of people only where there are some, and without answers no method that needs them."""
+    return [
+        (name, regime, method, seed) for seed, name, regime, method in product(seeds, data, regimes, methods)
+        if (regime == "none" or (regime == "crowd") == (name in CROWDS))
+        and (regime != "none" or not ESTIMATORS[method].requires_answers)
+    ]  # fmt: skip
+
+
+def compare(new: pd.DataFrame, old: pd.DataFrame) -> None:
+    """Print differences, new minus old, over the fits that both have: mean ± standard error, of each method."""
+    both = new.merge(old, on=KEY, suffixes=("", "_old"))
+    print(f"{len(both)} fits in both; difference, new minus old, ± standard error")
+    groups = [("all", both)] if both["method"].nunique() > 1 else []
+    for name, rows in [*both.groupby("method"), *groups]:
+        texts = []
+        for score in ("nmi", "acc"):
+            change = (rows[score] - rows[f"{score}_old"]).dropna()
+            if len(change):
+                texts.append(f"{score} {change.mean():+.4f} ± {change.sem() if len(change) > 1 else math.nan:.4f}")
+        same = int((rows["sha256"] == rows["sha256_old"]).sum())
+        ratio = (rows["seconds"] / rows["seconds_old"]).median()
+        print(f"{name}: {', '.join(texts)}, {same} of {len(rows)} identical, seconds × {ratio:.2f}")
+    for row in both[both["sha256"] != both["sha256_old"]].itertuples():
+        print(f"  {row.data} {row.regime} {row.method} {row.seed}: nmi {row.nmi_old:.4f} → {row.nmi:.4f}, "
+              f"clusters {row.clusters_old} → {row.clusters}")  # fmt: skip
+
+
+def _seeds(text: str) -> list[int]:
+    first, _, last = text.partition("-")
+    return [*range(int(first), int(last or first) + 1)]
+
+
+def _missing(names: Sequence[str], root: Path) -> list[str]:
+    """Data sets that are not available, each with a line that says where to get it."""
+    missing = []
+    for name in names:
+        try:
+            _loaded(name, root)
+        except UserError as error:
+            print(f"left out: {name}: {error}", file=sys.stderr)
+            missing.append(name)
+    return missing
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Exit code 1 if a fit failed."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    names = (*TABLES, *CROWDS)
+    parser.add_argument("--data", nargs="+", default=names, choices=names, metavar="NAME", help=" ".join(names))
+    parser.add_argument("--regimes", nargs="+", default=REGIMES, choices=REGIMES, help="kinds of answers")
+    parser.add_argument("--methods", nargs="+", default=["cotrain"], choices=[*ESTIMATORS], metavar="NAME",
+                        help="cotrain kmeans gmm crowd_logistic constrained_kmeans mcvc …")  # fmt: skip
+    parser.add_argument("--seeds", default="0-2", type=_seeds, help="seeds of answers and fits, such as 0-2")
+    parser.add_argument("--jobs", default=2, type=int, help="processes, one thread each")
+    parser.add_argument("--out", default=Path("results/suite.csv"), type=Path, help="CSV to which rows are added")
+    parser.add_argument("--compare", type=Path, metavar="CSV", help="fit nothing, compare --out with this file")
+    options = parser.parse_args(arguments)
+    if options.compare:
+        compare(pd.read_csv(options.out), pd.read_csv(options.compare))
+        return 0
+    fits = plan(options.data, options.regimes, options.methods, options.seeds)
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    if not options.out.exists():
+        options.out.write_text(",".join(COLUMNS) + "\n", encoding="utf-8")
+    there = set(pd.read_csv(options.out)[KEY].itertuples(index=False, name=None))
+    root, waiting = data_root(), [one for one in fits if one not in there]
+    missing = _missing([*dict.fromkeys(one[0] for one in waiting)], root)
+    waiting = [one for one in waiting if one[0] not in missing]
+    failed = 0
+    with parallel_config(backend="loky", inner_max_num_threads=1):
+        rows = Parallel(n_jobs=options.jobs, batch_size=1, return_as="generator_unordered")(
+            delayed(fit)(*one, root) for one in waiting
+        )
+        for number, row in enumerate(rows, 1):
+            name = f"[{number}/{len(waiting)}] {' '.join(str(row[column]) for column in KEY)}"
+            if "error" in row:
+                failed += 1
+                print(f"{name}: {row['error']}", file=sys.stderr)
+                continue
+            pd.DataFrame([row], columns=COLUMNS).to_csv(options.out, mode="a", header=False, index=False)
+            print(f"{name}: NMI {row['nmi']:.3f}, {row['clusters']} clusters, {row['seconds']} s", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    import suite  # worker processes import the functions from the module of this name
+
+    sys.exit(suite.main())
