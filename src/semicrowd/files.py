@@ -30,8 +30,6 @@ RUN_FILES = {
     "restarts.csv": True,
     "candidates.csv": True,
     "warnings.json": True,
-    "columns.json": True,
-    "columns.csv": True,
     "restart_assignments.npz": False,
     "snapshots.npz": False,
     "likeliest.npz": False,

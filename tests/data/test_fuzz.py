@@ -52,11 +52,8 @@ SPELLINGS: dict[str, Callable[[pd.DataFrame], bytes]] = {
     "byte order mark": lambda table: b"\xef\xbb\xbf" + text_of(table).encode(),
     "line ends of Windows": lambda table: text_of(table, lineterminator="\r\n").encode(),
     "everything quoted": lambda table: text_of(table, quoting=csv.QUOTE_ALL).encode(),
-    "semicolons": lambda table: text_of(table, sep=";").encode(),
-    "tabs": lambda table: text_of(table, sep="\t").encode(),
     "no last line end": lambda table: text_of(table).rstrip("\n").encode(),
     "empty lines at the end": lambda table: (text_of(table) + "\n\n").encode(),
-    "rows of commas at the end": lambda table: (text_of(table) + "," * (table.shape[1] - 1) + "\n").encode(),
     "columns in another order": lambda table: text_of(table[["id", *table.columns[:0:-1]]]
                                                       if "id" in table else table[table.columns[::-1]]).encode(),
 }  # fmt: skip
@@ -152,7 +149,7 @@ def said(read: Callable[[], Any]) -> tuple[Any, str]:
     except UserError as error:
         line = str(error)
         assert line.isprintable(), line
-        assert re.search(r"expected|not |needs|cannot|two columns|damaged|; ", line), line
+        assert re.search(r"expected|not |needs|cannot|two columns|damaged|otherwise|; ", line), line
         assert 10 < len(line) < 1000
         return None, line
     finally:
@@ -172,8 +169,8 @@ def read_table(path: Path) -> None:
     if data is not None:
         assert np.isfinite(data.features).all()
         assert 0 < data.num_items <= 100
-        if data.columns is not None:
-            assert data.features.shape[1] == len(data.columns.feature_names)
+        assert data.columns is not None
+        assert data.features.shape[1] == len(data.columns.feature_names)
 
 
 def read_pairs(path: Path) -> None:
@@ -232,7 +229,7 @@ def same(what: str, path: Path, spelling: str) -> None:
         assert found.columns is not None
         names = [found.columns.feature_names.index(name) for name in expected.columns.feature_names]
         np.testing.assert_array_equal(found.features[:, names], expected.features)
-        np.testing.assert_array_equal(expected.features[:, 0], TABLE["size"].to_numpy(np.float32))
+        np.testing.assert_array_equal(expected.features[:, 0], TABLE["size"])
         return
     items = Dataset("table", np.zeros((12, 1), np.float32), ids=tuple(IDS))
     good.write_bytes(SPELLINGS["as it is"](ANSWERS if what == "pairs" else GROUPS))

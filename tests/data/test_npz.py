@@ -91,7 +91,7 @@ def test_a_file_is_read_by_the_names_that_a_table_may_have(tmp_path: Path, names
     arrays: dict[str, Any] = dict(zip(names, (FEATURES, LABELS), strict=True))
     path = write(tmp_path, **arrays)
     found, table = (load_dataset(kind, tmp_path, path=str(path)) for kind in ("npz", "table"))
-    assert found.features.tolist() == table.features.tolist()
+    np.testing.assert_allclose(found.features, table.features, rtol=1e-6)
     assert found.labels is not None
     assert table.labels is not None
     assert found.labels.tolist() == np.unique(table.labels, return_inverse=True)[1].tolist()
@@ -159,7 +159,7 @@ def test_no_archive_and_no_path(tmp_path: Path) -> None:
 def test_a_feature_that_is_called_as_the_ids_are(tmp_path: Path) -> None:
     ids = np.array([b"a", b"b"])
     np.savez(tmp_path / "mine.npz", features=np.ones((2, 1)), columns=np.array(["id"]), ids=ids)
-    with pytest.raises(UserError, match=r"mine\.npz, columns: id is a feature's name, and the file has ids, too"):
+    with pytest.raises(UserError, match=r"mine\.npz, columns: id"):
         read_frame(tmp_path / "mine.npz")
     np.savez(tmp_path / "mine.npz", features=np.ones((2, 1)), columns=np.array(["x"]), ids=ids)
-    assert read_frame(tmp_path / "mine.npz").table["id"].tolist() == ["a", "b"]
+    assert read_frame(tmp_path / "mine.npz")["id"].tolist() == ["a", "b"]

@@ -81,7 +81,7 @@ def test_data_frames_and_files(tmp_path: Path) -> None:
     for name in ("answers.parquet", "answers.xlsx"):
         _is(checked_answers(tmp_path / name, 4), task=[0, 0, 1], worker_names=["7", "12"])
     (tmp_path / "broken.parquet").write_bytes(b"no table")
-    with pytest.raises(UserError, match=r"broken\.parquet: not a parquet file"):
+    with pytest.raises(UserError, match=r"broken\.parquet"):
         checked_answers(tmp_path / "broken.parquet", 4)
     answers = read_csv_answers(path, 4)
     assert checked_answers(answers, 4) is answers
@@ -200,8 +200,9 @@ def test_answers_that_are_none_are_refused(pairs: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("X", "error", "message"),
     [
-        ([[1.0, np.nan], [0, 1], [2, 3]], UserError, "X, row 0, column 1: NaN; expected a finite number"),
-        ([[1.0, 2], [-np.inf, 1], [2, 3]], UserError, "X, row 1, column 0: -inf; expected a finite number"),
+        ([[1.0, np.nan], [0, 1], [2, 3]], UserError, "X, row 0, column 1: NaN"),
+        ([[1.0, 2], [-np.inf, 1], [2, 3]], UserError, "X, row 1, column 0: -inf"),
+        ([[1.0, 2], [3e38, 1], [2, 3]], UserError, "X, row 1, column 0: 3e"),
         ([["a", "b"], ["c", "d"]], UserError, "X: .*strings"),
         ([[1 + 1j, 2], [1, 2]], UserError, "X: Complex data not supported"),
         ([1.0, 2.0], UserError, "X: Expected 2D array, got 1D array instead"),
@@ -236,35 +237,27 @@ def test_a_data_frame_is_read_as_a_table_of_the_command_line_is() -> None:
     known = MIXED["x"].notna()
     assert adjusted_rand_score(MIXED["label"][known], model.labels_[known]) == 1.0
     assert model.predict(MIXED[["kind", "x"]]).tolist() == model.labels_.tolist()
-    with pytest.raises(UserError, match=r"X: no column kind, with which the run was trained; the nearest is kinds$"):
-        model.predict(MIXED[["x"]].assign(kinds="a", more=1))
-    with pytest.warns(UserWarning, match=r"column kind: A \(a is\), c is not among the categories of the training"):
+    for wrong, named in ((MIXED[["x"]].assign(kinds="a"), "kind"), (MIXED[["kind"]].assign(x="two"), "row 0, column x"),
+                         (MIXED.set_axis(["x", "x", "kind", "label"], axis=1), "column x")):  # fmt: skip
+        with pytest.raises(UserError, match=named):
+            model.predict(wrong)
+    with pytest.warns(UserWarning, match=r"column kind: A, c"):
         model.predict(pd.DataFrame({"kind": ["A", "a", "c"], "x": 1.0}))
-    with pytest.raises(UserError, match=r"X, row 2, column x: two; expected a number$"):
-        model.predict(pd.DataFrame({"kind": "a", "x": ["1", "0", "two", "3"]}))
-    said = r"^X, row 2, column x: two; row 0, column y: -x; .*X.drop\(columns=\['x', 'y'\]\)"
-    with pytest.raises(UserError, match=said):
-        KMeansOnly(2).fit(pd.DataFrame({"x": ["1", "0", "two", "3"], "y": ["-x", "1", "2", "3"]}))
-    with pytest.raises(UserError, match=r"day \(a date\), said \(text.*X.drop\(columns=\['day', 'said'\]\)"):
-        KMeansOnly(2).fit(MIXED[["x"]].assign(day=pd.Timestamp(0), said=[f"I said {k}" for k in range(12)]))
+    with pytest.raises(UserError, match=r"^X, column y"):
+        KMeansOnly(2).fit(pd.DataFrame({"x": [1, 0, 2, 3], "y": ["-x", "1", "2", "3"]}))
+    with pytest.warns(UserWarning, match="column said"):
+        KMeansOnly(2).fit(MIXED[["x"]].assign(said=[f"I said {k}" for k in range(12)]))
 
 
-def test_columns_of_ids_are_no_features_and_what_looks_like_them_is_named() -> None:
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"x": rng.normal(size=40), "customer_id": range(40, 80), "order_no": range(40)})
-    with pytest.warns(UserWarning, match="column|every row") as told:
-        model = KMeansOnly(2).fit(frame.assign(Kunde=rng.permutation(90_000)[:40]))
-    assert model.feature_names_in_.tolist() == ["x", "Kunde"]
-    for one, said in zip(told, ("column customer_id is taken for the items' ids", "column order_no is left out",
-                                "in every row of Kunde"), strict=True):  # fmt: skip
-        assert said in str(one.message)
-    assert model.predict(frame.assign(Kunde=0)).shape == (40,)
-
-
-def test_a_class_in_capitals_is_no_feature_either() -> None:
-    with pytest.warns(UserWarning, match="column Label is left out"):
-        model = KMeansOnly(2).fit(MIXED[["x", "kind", "label"]].rename(columns={"label": "Label"}))
-    assert "Label" not in model.feature_names_in_
+def test_categories_of_integers_are_categories_and_masks_are_gaps() -> None:
+    kinds = pd.Categorical([3, 1, 2, 3, 1, 2])
+    model = KMeansOnly(2).fit(pd.DataFrame({"x": [0.0, 1, 2, 3, 4, 5], "kind": kinds}))
+    assert model.feature_names_in_.tolist() == ["x", "kind=1", "kind=2", "kind=3"]
+    masked = np.ma.masked_greater(np.array([[0.0, 1], [2, 999], [3, 4]]), 100)
+    with pytest.raises(UserError, match="row 1, column 1"):
+        KMeansOnly(2).fit(masked)
+    filled = KMeansOnly(2).fit(pd.DataFrame(masked, columns=["a", "b"]))
+    assert filled.feature_names_in_.tolist() == ["a", "b", "b is empty"]
 
 
 def test_a_model_in_a_file_finds_columns_by_name(tmp_path: Path) -> None:

@@ -117,9 +117,8 @@ def test_a_column_that_is_the_clusters_is_named_unless_the_answers_depend_on_it(
         "kind": LABELS + 0.3 * rng.normal(size=200), "town": [f"town {one}" for one in towns],
         "temperature": 40 * warm + rng.normal(size=200),
     })  # fmt: skip
-    columns = Columns.of(frame, "X")
-    features, _ = columns.features(frame, "X", lambda row, column: f"{row}, {column}")
-    data = Dataset("table", features.astype(np.float32), columns=columns)
+    columns = Columns.of(frame, "X")[0]
+    data = Dataset("table", columns.features(frame, "X")[0], columns=columns)
     answers = crowd(0.85)
     for clusters, name in ((towns, "town"), (warm, "temperature")):
         assert dominant_columns(data, clusters, answers) == [name]

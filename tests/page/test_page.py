@@ -67,7 +67,7 @@ def data_of(ids: Sequence[str] | None = None, names: Sequence[str] = ("size", "w
     kinds = np.repeat([0, 1, 2], 10)
     noise = np.random.default_rng(0).normal(size=(30, 2))
     table = pd.DataFrame(noise + np.outer(kinds, [10, 0]), columns=list(names))
-    columns = Columns.of(table, "")
+    columns = Columns.of(table, "")[0]
     features = table.to_numpy(np.float32)
     return Dataset("table", features, ids=None if ids is None else tuple(ids), columns=columns)
 
@@ -261,16 +261,16 @@ def test_what_sets_a_cluster_apart_is_the_standardised_mean_difference() -> None
 def test_categories_and_gaps_of_a_table_are_shown_as_they_were() -> None:
     table = pd.DataFrame({
         "town": ["Rome"] * 10 + ["Oslo"] * 20, "age": [*np.arange(29.0), np.nan],
-        "power": [f"{number} kW" for number in range(30)], "lights": ["Ja"] * 10 + ["Nein"] * 20,
+        "sold": pd.date_range("2020-05-17", periods=30), "lights": ["Ja"] * 10 + ["Nein"] * 20,
     })  # fmt: skip
-    columns = Columns.of(table, "")
-    features, _ = columns.features(table, "", "{}, {}".format)
-    data = Dataset("table", features.astype(np.float32), missing="row 29", columns=columns).with_gaps_filled()
+    columns = Columns.of(table, "")[0]
+    features, _ = columns.features(table, "")
+    data = Dataset("table", features, missing="row 29", columns=columns).with_gaps_filled()
     page = page_of(Result(3, probabilities(), probabilities()), data)
     assert "town=Rome" in page.text
     assert "100.0 %" in page.text
     assert re.search(r"Oslo\s", page.text)
-    assert "power (kW)" in page.text
+    assert "2020-05-17" in page.cells
     assert {"Ja", "Nein"} <= set(page.cells)
 
 

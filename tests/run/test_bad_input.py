@@ -83,7 +83,7 @@ def test_an_answers_file_without_a_byte(train: Command, tmp_path: Path) -> None:
 def test_features_that_are_no_numbers(train: Command, tmp_path: Path, value: str) -> None:
     path = tmp_path / "items.csv"
     path.write_text(f"x,y\n1,2\n3,{value}\n5,6\n")
-    refused(train("data=table", f"data.path={path}"), "items.csv", "line 3, column y", "number")
+    refused(train("data=table", f"data.path={path}"), "items.csv", "column y", "number")
     assert list(tmp_path.iterdir()) == [path]
 
 

@@ -41,7 +41,7 @@ def test_a_run_leaves_its_files_and_they_agree(train: Command, tmp_path: Path) -
     done = train(*WHOLE, "model=scdc", "annotations=file", "annotations.path=answers.csv", "restarts=2", "seed=0")
     assert done.returncode == 0, done.stderr
     # No banner, no warning, no progress bar without a terminal: what became of the columns, and nothing else.
-    assert [line.split()[0] for line in done.stderr.splitlines()] == ["note:", "column", "label", "x"]
+    assert done.stderr == ""
     run = tmp_path / "run"
     metrics = json.loads((run / "metrics.json").read_text())
     names = ("acc", "nmi", "ami", "ami_max", "ari", "f1", "bri", "purity", "homogeneity", "completeness")

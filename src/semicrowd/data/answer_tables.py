@@ -45,7 +45,7 @@ def table_of_file(path: Path, wording: Wording, label: int | None = None) -> Ans
         Naming the file and what was expected.
     """
     if path.suffix.lower() in (".parquet", ".xlsx"):
-        return AnswerTable.of_frame(read_frame(path, texts=None).table, path.name, wording, label)
+        return AnswerTable.of_frame(read_frame(path), path.name, wording, label)
     return AnswerTable.read(path, label, wording)
 
 

@@ -20,7 +20,8 @@ class Dataset:
     Attributes
     ----------
     name : name of the data set
-    features : float32, finite except for missing values, which are NaN; images are flattened, pixels in [0, 1]
+    features : finite except for missing values, which are NaN; images are flattened, pixels in [0, 1]. float32, of the
+        user's own tables float64: methods scale numbers before they are float32
     labels : true classes, int64, or None; only used for metrics and simulated answers
     test_features, test_labels : the same for a test split, or None
     image_shape : (height, width), or (colours, height, width), if each row of ``features`` is an image
@@ -73,9 +74,9 @@ class Dataset:
         ):
             if features is None:
                 continue
-            if features.ndim != 2 or features.dtype != np.float32 or 0 in features.shape:
+            if features.ndim != 2 or features.dtype not in (np.float32, np.float64) or 0 in features.shape:
                 raise UserError(
-                    f"data={self.name}: {split}features: expected a float32 table [items, features], at least 1 × 1, "
+                    f"data={self.name}: {split}features: expected a table of floats [items, features], at least 1 × 1, "
                     f"got {features.dtype} {list(features.shape)}"
                 )
             bad = np.isinf(features) if self.missing else ~np.isfinite(features)
@@ -103,8 +104,8 @@ class Dataset:
         """
         if self.columns is None:
             return self
-        features = np.ascontiguousarray(self.columns.fill(self.features), np.float32)
-        return replace(self, features=features, missing="", columns=self.columns.with_gaps_filled())
+        filled = self.columns.with_gaps_filled()
+        return replace(self, features=self.columns.fill(self.features), missing="", columns=filled)
 
     @property
     def names(self) -> tuple[str, ...] | None:

@@ -38,7 +38,7 @@ from semicrowd.settings.parameters import Parameters
 
 def digest_of_rows(features: np.ndarray) -> str:
     """A digest of items [N, D], by which :func:`semicrowd.write_report` sees whether they are those of the fit."""
-    return hashlib.sha256(np.ascontiguousarray(features, np.float32).data).hexdigest()
+    return hashlib.sha256(np.ascontiguousarray(features, np.float64).data).hexdigest()
 
 
 class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):

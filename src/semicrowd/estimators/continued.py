@@ -10,7 +10,7 @@ from sklearn.utils.validation import _num_samples
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
-from semicrowd.data.cells import id_text
+from semicrowd.data.columns import id_text
 from semicrowd.errors import UnreliableResultWarning, UserError, naming_extras, warn
 from semicrowd.estimators import docstrings
 from semicrowd.estimators.base import CrowdClusterer
@@ -74,7 +74,7 @@ class ContinuedClusterer(CrowdClusterer):
 
         data = None
         if self.columns_ is not None:  # advice names columns
-            data = Dataset("X", features.astype(np.float32), columns=self.columns_)
+            data = Dataset("X", features, columns=self.columns_)
         for line in reliability_warnings(self.result_, answers, data=data, in_python=True):
             warn(line, UnreliableResultWarning)
 

@@ -21,9 +21,9 @@ from semicrowd.crowd.wording import Wording
 from semicrowd.data.answer_files import KNOWN_PAIRS, read_answers
 from semicrowd.data.answer_tables import by_file, frame_of_rows, table_of_file
 from semicrowd.data.arrays import memory_of_machine
-from semicrowd.data.cells import column_called, id_column, id_columns, id_text, ids_of
-from semicrowd.data.columns import IN_PYTHON, Columns
-from semicrowd.data.frames import LABEL, as_pandas
+from semicrowd.data.columns import IN_PYTHON, LARGEST, Columns, id_text, ids_of
+from semicrowd.data.dataset import Dataset
+from semicrowd.data.frames import ID, LABEL, as_pandas
 from semicrowd.errors import UserError, listed, warn
 from semicrowd.files import expanded
 
@@ -43,16 +43,20 @@ def checked_features(estimator: BaseEstimator, X: Any, *, fit: bool) -> np.ndarr
         For sparse matrices and other objects, as in scikit-learn.
     """
     try:
+        if isinstance(X, np.ma.MaskedArray):  # scikit-learn would take what the mask hides
+            X = np.ma.filled(X.astype(np.float64), np.nan)
         found = validate_data(estimator, X, reset=fit, dtype="numeric", ensure_all_finite=False)
     except ValueError as error:
         raise UserError(f"X: {' '.join(str(error).split())}") from error
     features = found.astype(np.float64)
-    bad = np.isinf(features) if get_tags(estimator).input_tags.allow_nan else ~np.isfinite(features)
+    bad = np.abs(features) > LARGEST
+    if not get_tags(estimator).input_tags.allow_nan:
+        bad |= np.isnan(features)
     row, column = np.nonzero(bad)
     if len(row):
         value = features[row[0], column[0]]
         shown = "NaN" if np.isnan(value) else value
-        raise UserError(f"X, row {row[0]}, column {column[0]}: {shown}; expected a finite number")
+        raise UserError(f"X, row {row[0]}, column {column[0]}: {shown}; expected a number up to {LARGEST:.0e}")
     return features
 
 
@@ -255,64 +259,48 @@ class Items(NamedTuple):
 def items_to_fit(estimator: BaseEstimator, X: Any) -> Items:
     """The items of a fit.
 
-    The columns of a data frame are converted like those of a table on the command line: each category becomes a column
-    of 0 and 1, and missing values become the median, with a further column that marks them, unless the method accepts
-    missing values. A column label is left out, and so are columns of ids, one of which names the rows. Warnings say so,
-    and name columns that look like ids.
+    The columns of a data frame become features as those of a table on the command line do
+    (:mod:`semicrowd.data.columns`). A column ``id`` names the rows, otherwise the index does; a column ``label`` is
+    left out. Warnings name the columns that are no features.
 
     Raises
     ------
     UserError
-        Naming all columns of dates or text, and for a sparse matrix that is too large.
+        Naming a column that cannot be a feature, and for a sparse matrix that is too large.
     """
-    X = as_pandas(_dense(X))
-    if not _has_names(X):
-        return Items(X, None, names_of_rows(X), None)
-    frame, ids = X, None
-    if (label := column_called(LABEL, frame)) is not None:
-        said = f"X: column {label} is left out, it would give away what is to be found"
+    if isinstance(X, Dataset):
+        return Items(X.features, None, None, X.columns)
+    X = _dense(X)
+    if not isinstance(X, pd.DataFrame) or not len(X):
+        return Items(X, None, None, None)
+    frame, ids = _named(X), None
+    if LABEL in frame:
+        said = "X: column label is left out, it would give away what is to be found"
         warn(said)
-        frame = frame.drop(columns=label)
-    name = id_column(frame) if frame.shape[1] else None
-    if name is not None:
-        if name != "id":
-            said = f"X: column {name or 'without a name'} is taken for the items' ids and is no feature"
-            warn(said)
-        ids = ids_of(frame, name, IN_PYTHON)
-        frame = frame.drop(columns=name)
-    more = id_columns(frame)
-    for one in more:
-        said = f"X: column {one} is left out, its name and different values are those of ids; rename it to use it"
-        warn(said)
-    frame = frame.drop(columns=more)
-    if not frame.shape[1]:
-        raise UserError("X: no column of features")
-    columns = Columns.of(frame, IN_PYTHON, name)
-    if columns.like_ids:
-        said = (f"X: a different whole number in every row of {listed(columns.like_ids)}, used as features; if these "
-                f"are ids, not amounts, leave them out with X.drop(columns={list(columns.like_ids)})")
-        warn(said)
+        frame = frame.drop(columns=LABEL)
+    if ID in frame:
+        ids = ids_of(frame[ID], IN_PYTHON)
+        frame = frame.drop(columns=ID)
+    columns, notes = Columns.of(frame, IN_PYTHON, None if ids is None else ID)
+    for note in notes:
+        warn(f"X: {note}")
     if not get_tags(estimator).input_tags.allow_nan:
         columns = columns.with_gaps_filled()
     return Items(_numbers(frame, columns), ids, None if ids else names_of_rows(X), columns)
 
 
 def items_to_predict(estimator: BaseEstimator, X: Any) -> Any:
-    """New items. The columns of a data frame are found by their names in the fit, in any order.
-
-    Raises
-    ------
-    UserError
-        Naming the columns that are missing.
-    """
+    """New items. The columns of a data frame are found by their names in the fit, in any order."""
     X, columns = as_pandas(_dense(X)), getattr(estimator, "columns_", None)
-    if columns is not None and not columns.named and columns.filled:  # a run was fitted to an array with gaps
-        return _filled(X, columns)
-    if columns is None or not columns.named or not _has_names(X):
+    if columns is None:
         return X
-    found = _numbers(X, columns, new=True)
-    names = getattr(estimator, "feature_names_in_", None)  # not there where the fit was given an array
-    return found if names is not None else found.to_numpy()
+    if columns.named and isinstance(X, pd.DataFrame) and len(X):
+        found = _numbers(_named(X), columns)
+        names = getattr(estimator, "feature_names_in_", None)  # not there where the fit was given an array
+        return found if names is not None else found.to_numpy()
+    if not columns.named and columns.filled and np.shape(X)[1:] == (len(columns.columns),):
+        return columns.fill(np.asarray(X, np.float64))  # a run was fitted to an array with gaps
+    return X
 
 
 def ids_of_rows(estimator: BaseEstimator, X: Any) -> tuple[str, ...] | None:
@@ -320,7 +308,7 @@ def ids_of_rows(estimator: BaseEstimator, X: Any) -> tuple[str, ...] | None:
     X, columns = as_pandas(X), getattr(estimator, "columns_", None)
     if columns is None or columns.ids is None or not isinstance(X, pd.DataFrame) or columns.ids not in X:
         return None
-    return ids_of(X, columns.ids, IN_PYTHON)
+    return ids_of(X[columns.ids], IN_PYTHON)
 
 
 def names_of_rows(X: Any) -> tuple[str, ...] | None:
@@ -344,34 +332,20 @@ def refuse_positions(items: Items, pairs: Any) -> None:
                         "worker, label that have these ids, or X.reset_index(drop=True) without a column id")
 
 
-def _has_names(X: Any) -> bool:
-    """Whether X is a data frame with rows whose column names are text; refuses a name that occurs twice."""
-    if not isinstance(X, pd.DataFrame) or not all(isinstance(name, str) for name in X.columns):
-        return False
-    if len(twice := X.columns[X.columns.duplicated()]):
+def _named(X: pd.DataFrame) -> pd.DataFrame:
+    """A frame whose columns' names are texts; refuses a name that occurs twice."""
+    frame = X.set_axis([str(name) for name in X.columns], axis=1)
+    if len(twice := frame.columns[frame.columns.duplicated()]):
         raise UserError(f"X: column {twice[0]} is there twice; expected a name of its own for each")
-    return bool(len(X))
+    return frame
 
 
-def _numbers(frame: pd.DataFrame, columns: Columns, *, new: bool = False) -> pd.DataFrame:
-    columns.check_there(frame.columns, IN_PYTHON)
-    known = [one.name for one in columns.columns]
-    features, notes = columns.features(
-        frame[known], IN_PYTHON, lambda row, name: f"X, row {row}, column {name}", new=new
-    )
+def _numbers(frame: pd.DataFrame, columns: Columns) -> pd.DataFrame:
+    features, notes = columns.features(frame, IN_PYTHON)
     for note in notes:
         warn(f"X: {note}")
     values = columns.fill(features) if columns.filled else features
     return pd.DataFrame(values, columns=columns.feature_names)
-
-
-def _filled(X: Any, columns: Columns) -> Any:
-    """An array's missing values replaced as in the fit; one of another shape as it is, for an error that says so."""
-    try:
-        features = np.asarray(X, np.float64)
-    except (TypeError, ValueError):
-        return X
-    return columns.fill(features) if features.ndim == 2 and features.shape[1] == len(columns.columns) else X
 
 
 def _dense(X: Any) -> Any:

@@ -33,7 +33,6 @@ _PLACES = {
     "semicrowd.crowd.workers": ("WorkerPosterior",),
     "semicrowd.data.columns": ("Column", "Columns"),
     "semicrowd.data.preparation": ("ColumnScaler",),
-    "semicrowd.data.units": ("Unit",),
     "semicrowd.fitting.result": ("Assignment", "Restarts", "Result", "Samples"),
     "semicrowd.settings.model": ("BayesSettings", "NetSettings", "SCDCSettings"),
     "semicrowd.settings.parameters": ("Recipe",),

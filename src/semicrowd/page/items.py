@@ -3,15 +3,14 @@
 import base64
 import io
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from semicrowd.data import Dataset
-from semicrowd.data.cells import NUMBER, word_of
-from semicrowd.data.columns import Column, Columns
+from semicrowd.data.columns import DATE, NUMBER, Column, Columns
 from semicrowd.errors import UserError
 
 #: Longer side of a small picture, in pixels.
@@ -34,9 +33,7 @@ class Items:
         columns = data.columns
         if columns is None or not columns.named:
             columns = Columns(tuple(Column(f"column {number}", NUMBER) for number in range(data.num_features)))
-        shown = (replace(one, name=f"{one.name} ({one.unit.name})") if one.unit else one for one in columns.columns)
-        columns = replace(columns, columns=tuple(shown))
-        self._words = {one.name: one.words for one in columns.columns}
+        self._kinds = {one.name: one.kind for one in columns.columns}
         #: Of every feature: its column, and of a category its value.
         self._columns, self.feature_names = columns.parts, columns.feature_names
 
@@ -74,7 +71,9 @@ class Items:
         values = [(d, value) for d, value, gap in of_column if not gap]
         if values[0][1] is None:
             number = float(row[values[0][0]])
-            return "" if np.isnan(number) else word_of(number, self._words.get(column, ())) or f"{number:.4g}"
+            if self._kinds[column] == DATE and not np.isnan(number):
+                return f"{pd.Timestamp(number, unit='s'):%Y-%m-%d}"
+            return "" if np.isnan(number) else f"{number:.4g}"
         return next((str(value) for d, value in values if row[d]), "")
 
     def picture(self, item: int) -> str:

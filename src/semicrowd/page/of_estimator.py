@@ -75,7 +75,7 @@ def write_report(
     weights = None if sample_weight is None else checked_weights(sample_weight, len(features), index)
     missing = "X: gaps" if np.isnan(features).any() else ""
     data = Dataset(
-        type(X).__name__, features.astype(np.float32), labels, ids=ids or index, missing=missing,
+        type(X).__name__, features, labels, ids=ids or index, missing=missing,
         columns=getattr(estimator, "columns_", None), image_shape=getattr(estimator, "image_shape", None),
         weights=weights,
     )  # fmt: skip

@@ -13,7 +13,6 @@ import pandas as pd
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.odd_answers import odd_answers, people
 from semicrowd.data import Dataset
-from semicrowd.data.columns import Columns
 from semicrowd.data.odd_items import odd_items
 from semicrowd.data.preparation import MAX_COMPONENTS
 from semicrowd.errors import UserError, without_traceback
@@ -168,8 +167,6 @@ def check(content: dict[str, Any], given: Collection[str] = ()) -> int:
         wrong = str(error)
     method = content["model"]["name"]
     print(f"data: {data.num_items:,} items, {data.num_features:,} features")
-    if data.columns is not None and (data.columns.named or not data.columns.plain):
-        print(table_of_columns(data.columns))
     if answers is not None:
         share = len(answers.annotated) / data.num_items
         sizes = np.bincount(answers.question)
@@ -206,8 +203,6 @@ def oddities(data: Dataset, answers: PairAnnotations | None) -> list[str]:
 
 def tell(settings: Resolved, data: Dataset, answers: PairAnnotations | None) -> None:
     """Print what the user should know about data and answers before a fit, to standard error."""
-    if data.columns is not None and not data.columns.plain:
-        print(f"note: what was done with the columns:\n{table_of_columns(data.columns)}", file=sys.stderr)
     for line in (*data.notes, *(() if answers is None else answers.notes)):
         print(f"note: {line}", file=sys.stderr)
     if data.name in ("table", "images"):
@@ -216,11 +211,6 @@ def tell(settings: Resolved, data: Dataset, answers: PairAnnotations | None) -> 
     duration = forecast(settings.choices["model"], facts_of(data, answers), settings.given)
     if duration is not None and duration.most > _LONG:
         print(f"note: a fit of this size takes {duration}", file=sys.stderr)
-
-
-def table_of_columns(columns: Columns) -> str:
-    """An aligned table of what was done with each column."""
-    return _aligned([("column", "what it is", "what was done"), *columns.table()])
 
 
 def table_of_people(table: pd.DataFrame) -> str:

@@ -49,7 +49,7 @@ def check_complete(data: Dataset, kind: type[CrowdClusterer]) -> None:
     """
     if data.weights is not None and not issubclass(kind, ContinuedClusterer):
         weighted = [f"model={name}" for name, method in ESTIMATORS.items() if issubclass(method, ContinuedClusterer)]
-        raise UserError(f"data.weight: {kind.__name__} takes no weights; expected {listed(weighted)}")
+        raise UserError(f"weights of items: {kind.__name__} takes no weights; expected {listed(weighted)}")
     if data.missing and not kind.takes_missing:
         able = ", ".join(f"model={name}" for name, method in ESTIMATORS.items() if method.takes_missing)
         raise UserError(
@@ -77,7 +77,8 @@ def fitted(settings: Resolved, data: Dataset, answers: PairAnnotations | None, m
         more = {"sequence": data.sequence}
     elif isinstance(estimator, ContinuedClusterer):
         more = {"previous": data.previous, "sample_weight": data.weights}
-    return estimator.fit(data.features, answers, monitor=monitor, **more)
+    items = data.features if data.columns is None else data
+    return estimator.fit(items, answers, monitor=monitor, **more)
 
 
 def assigned(estimator: CrowdClusterer, features: np.ndarray, answers: PairAnnotations | None = None) -> Assignment:

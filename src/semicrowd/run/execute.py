@@ -109,8 +109,6 @@ def execute(given: Given, run_dir: Path) -> Metrics:
                 directory.clear()
             write_config(run_dir, settings.content, content)
             write_json(run_dir / PROVENANCE, origin)
-            if data.columns is not None:
-                data.columns.write(run_dir)
             if answers is not None:
                 csv_file.write(answers, run_dir / "annotations.csv")
             with RECENT.kept_in(directory.parts):

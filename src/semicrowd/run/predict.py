@@ -73,7 +73,6 @@ def _predict(run: Path, features_file: Path, answer_files: list[Path], output: P
     # Imported here: importing torch takes seconds.
     from semicrowd.data import load_dataset
     from semicrowd.data.answers import answers_of_files, read_answer_files
-    from semicrowd.data.columns import Columns
     from semicrowd.data.fetch import data_root
     from semicrowd.data.table import load_new_items
     from semicrowd.estimators.persistence import load
@@ -84,7 +83,8 @@ def _predict(run: Path, features_file: Path, answer_files: list[Path], output: P
     from semicrowd.run.files.results import assignment_csv
     from semicrowd.settings.data import FileSettings
 
-    columns, estimator, named = Columns.read(run), load(run / MODEL), read_names(run)
+    estimator, named = load(run / MODEL), read_names(run)
+    columns = getattr(estimator, "columns_", None)
     config = read_config(run / CONFIG) if (run / CONFIG).exists() else {}
     if not estimator.takes_new_items:
         raise UserError(f"{run}: a run of {type(estimator).__name__}, which cannot assign new items")
@@ -107,7 +107,7 @@ def _predict(run: Path, features_file: Path, answer_files: list[Path], output: P
     elif columns is None:
         data = load_dataset("table", Path(), path=str(features_file))
     else:
-        data = load_new_items(features_file, columns)
+        data = load_new_items(features_file, columns, config.get("data", {}).get("read_csv"))
     for note in data.notes:
         print(f"note: {note}", file=sys.stderr)
     features = data.features

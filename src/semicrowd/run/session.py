@@ -96,7 +96,6 @@ class Session:
         metrics = {name: scores[name] for name in (*METRICS, *more) if name in scores}
         likeliest = self._likeliest(result)
         write_results(self.run_dir, result, self.answers, components, warnings, likeliest, self.data.names, self.named)
-        self.estimator.columns_ = self.data.columns  # predict needs them to convert new items
         self.estimator.save(self.run_dir / MODEL)
         if self.settings.values["figures"]:
             self._draw(result, likeliest)

@@ -92,6 +92,16 @@ def mapping(keys: Sequence[str], example: str) -> Rule:
     return check
 
 
+def keywords(names: Sequence[str], example: str) -> Rule:
+    """A mapping from some of ``names`` to values that a library's function checks."""
+
+    def check(value: Any) -> str | None:
+        fits = isinstance(value, Mapping) and all(name in names for name in value)
+        return None if fits else f"some of {', '.join(names)}, such as {example}"
+
+    return check
+
+
 def either(*rules: Rule) -> Rule:
     """A value that fits one of the rules."""
 

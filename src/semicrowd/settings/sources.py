@@ -29,6 +29,7 @@ from semicrowd.settings.fields import (
     expecting,
     file_path,
     flag,
+    keywords,
     number,
     setting,
     text,
@@ -117,20 +118,17 @@ class TableSettings(OwnDataSettings):
         None, ".csv or .tsv with a header, .parquet, .xlsx, .npy or .npz", file_path(), optional=True
     )
     id: str | None = setting(
-        None, "column with the ids of the items; null: one called id or similar, or a first column of names", text(),
-        optional=True,
-    )  # fmt: skip
+        None, "column with the ids of the items; null: one called id, if any", text(), optional=True
+    )
     label: str | None = setting(
         None, "column with the true classes, only for scores; null: one called label, if any", text(), optional=True
     )
-    weight: str | None = setting(
-        None, "column with the weight of each item, such as a survey's or a count; null: all count alike", text(),
-        optional=True,
-    )  # fmt: skip
     ignore: tuple[str, ...] = setting((), "names of columns to leave out", each(text(), "[date, comment]"))
-    decimal: str | None = setting(
-        None, "comma | point: the decimal sign of columns whose cells do not say what 1,234 means; null: the cells of "
-        "the column decide, or those of the other columns", choice("comma", "point"), optional=True,
+    read_csv: Mapping[str, Any] | None = setting(
+        None, "keywords of pandas.read_csv for a text file, such as {sep: \";\", decimal: \",\"}", keywords(
+            ("sep", "decimal", "thousands", "encoding", "quotechar", "skipinitialspace", "skiprows", "comment",
+             "na_values", "keep_default_na", "true_values", "false_values"), '{sep: ";", decimal: ","}'),
+        optional=True,
     )  # fmt: skip
 
 
