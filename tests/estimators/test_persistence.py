@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -89,31 +90,66 @@ def test_files_that_are_no_models(problem: Problem, tmp_path: Path) -> None:
     path = tmp_path / "model.pt"
     with pytest.raises(NotFittedError):
         KMeansOnly(3).save(path)
-    assert not path.exists()
-    with pytest.raises(UserError, match=r"model.pt: cannot be read: No such file"):
-        load(path)
-    with pytest.raises(UserError, match="cannot be read: Is a directory"):
-        load(tmp_path)
+    for missing in (path, tmp_path):
+        with pytest.raises(UserError, match=str(missing)):
+            load(missing)
     KMeansOnly(3).fit(*problem).save(path)
-    with pytest.raises(UserError, match=r"model.pt: a KMeansOnly; expected a MCVC"):
+    with pytest.raises(UserError, match="MCVC"):
         MCVC.load(path)
     whole = path.read_bytes()
     for damaged in (b"", b"text", whole[: len(whole) // 2], whole[:200]):
         path.write_bytes(damaged)
-        with pytest.raises(UserError, match=r"model.pt: damaged, or not a model"):
+        with pytest.raises(UserError, match=r"model\.pt"):
             load(path)
-    good = {"format": persistence.FORMAT, "estimator": ["KMeansOnly", ["dict", []]]}
-    for foreign in (
-        [1, 2], {"a": 1}, {**good, "format": "another"}, {**good, "estimator": ["SVC", ["dict", []]]},
-        {**good, "estimator": ["KMeans", ["dict", []]]}, {**good, "estimator": SVC()},
-        {**good, "estimator": ["KMeansOnly", ["dict", [["a", "b"], 1]]]},
-        {**good, "estimator": ["KMeansOnly", ["dict", [["model_", ["SVC", ["dict", []]]]]]]},
-    ):  # fmt: skip
-        torch.save(foreign, path)
-        with pytest.raises(UserError, match=r"model.pt: damaged, or not a model"):
-            load(path)
-    with pytest.raises(TypeError, match=r"SVC.*no place for it in a file"):
+    with pytest.raises(TypeError, match="SVC"):
         persistence.encode({"a": [SVC()]})
+
+
+#: Path of keys into the coded state of a KMeansOnly → what is put there; ``...`` leaves it out.
+SPOILT: list[tuple[tuple[str, ...], Any]] = [
+    ((), 1), ((), ["dict", []]), ((), ["dict", [["a", "b"], 1]]),
+    *((("labels_",), value) for value in (..., 1, "text", ["list", []], ["KMeans", ["dict", []]])),
+    (("n_features_in_",), "3"), (("n_clusters",), -1), (("random_state",), "a"), (("workers_",), True),
+    (("columns_",), "a"), (("model_",), ["SVC", ["dict", []]]), (("labels_",), None),
+    (("model_", "predict"), 1), (("model_", "__class__"), 1), (("__class__",), 1), (("predict",), 1), (("fit",), "x"),
+    (("unknown_",), 1), (("result_", "final"), 1), (("result_", "unknown"), 1), (("result_", "final", "cluster"), "x"),
+    (("result_", "__doc__"), "x"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("keys", "value"), SPOILT)
+def test_a_state_of_other_fields_or_types_is_no_model(
+    fit_once: Callable[[str], CrowdClusterer], tmp_path: Path, keys: tuple[str, ...], value: Any
+) -> None:
+    fit_once("kmeans").save(path := tmp_path / "model.pt")
+    content = torch.load(path, weights_only=True)
+    assert load(path).n_clusters_ > 1
+    place = content["estimator"]
+    if not keys:
+        place[1] = value
+    for depth, key in enumerate(keys):
+        state = place[1][1]
+        found = [pair for pair in state if pair[0] == key]
+        if depth < len(keys) - 1:
+            place = found[0][1]
+            continue
+        state[:] = [pair for pair in state if pair[0] != key] + ([] if value is ... else [[key, value]])
+    torch.save(content, path)
+    with pytest.raises(UserError, match=r"model\.pt"):
+        load(path)
+
+
+@pytest.mark.parametrize(
+    "change", [{"format": "another"}, {"estimator": 1}, {"estimator": ["__class__", 1]},
+               {"estimator": ["SVC", ["dict", []]]}, {"estimator": ["KMeans", ["dict", []]]}],
+)  # fmt: skip
+def test_a_file_of_another_kind_is_no_model(
+    fit_once: Callable[[str], CrowdClusterer], tmp_path: Path, change: dict[str, Any]
+) -> None:
+    fit_once("kmeans").save(path := tmp_path / "model.pt")
+    torch.save({**torch.load(path, weights_only=True), **change}, path)
+    with pytest.raises(UserError, match=r"model\.pt"):
+        load(path)
 
 
 def test_nothing_in_a_file_is_executed(problem: Problem, tmp_path: Path) -> None:
@@ -122,10 +158,10 @@ def test_nothing_in_a_file_is_executed(problem: Problem, tmp_path: Path) -> None
     content = torch.load(path, weights_only=True)
     for spoilt in ({**content, "more": Trap(trap)}, {**content, "estimator": Trap(trap)}, Trap(trap)):
         torch.save(spoilt, path)
-        with pytest.raises(UserError, match=r"model.pt: damaged, or not a model"):
+        with pytest.raises(UserError, match=r"model\.pt"):
             load(path)
     path.write_bytes(pickle.dumps(Trap(trap)))
-    with pytest.raises(UserError, match=r"model.pt: damaged, or not a model"):
+    with pytest.raises(UserError, match=r"model\.pt"):
         load(path)
     assert not trap.exists()
     pickle.loads(path.read_bytes())  # the trap is one

@@ -6,17 +6,21 @@ seconds and most estimators do not need it.
 """
 
 from collections.abc import Callable
+from dataclasses import fields, is_dataclass
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Any, Union, get_args, get_origin
 
 import numpy as np
 import pandas as pd
 
 from semicrowd.errors import UserError
 from semicrowd.files import write_atomic
+from semicrowd.settings.fields import Settings
 from semicrowd.settings.methods import METHODS, NAMES
+from semicrowd.settings.parameters import Parameters
 
 #: Module → its classes of which a fitted estimator may hold objects; imported when one is saved or read.
 _PLACES = {
@@ -39,6 +43,40 @@ _PLACES = {
     "semicrowd.settings.training": ("StartSettings", "TrainerSettings", "TrainingSettings", "ViewSettings"),
     "semicrowd.starts.patches": ("PatchFeatures",),
     "semicrowd.starts.selection": ("Verdict",),
+}
+#: Attributes that every fitted estimator has; any other may be None.
+_ALWAYS = {"labels_", "n_clusters_", "n_features_in_", "result_"}
+#: Type → the attributes of a fitted estimator that have it; one in several rows may have either.
+_ATTRIBUTES: dict[str, str] = {
+    "ndarray": "_mean _previous _root _unit annotated_ beginning_ bounds_ cluster_ cluster_centers_ completed_ "
+    "components_ concentration_ emissions_ expert_view_ feature_names_in_ hyperplanes_ items_ labels_ means_ "
+    "memberships_ metric_ metrics_ parts_ plane_center_ plane_scale_ precisions_ sensitivity_ sensitivity_shape_ "
+    "sizes_ specificity_ specificity_shape_ transitions_ variances_ view_labels_",
+    "float": "_unit bound_ evidence_ gamma_ held_out_gain_ held_out_gain_error_ log_likelihood_ objective_ penalty_ "
+    "preference_",
+    "float64": "_smallest _unit",
+    "int": "n_clusters_ n_features_in_ n_iter_ random_state seed_ verbose",
+    "int64": "random_state",
+    "NoneType": "random_state",
+    "RandomState": "random_state",
+    "str": "_digest winner_",
+    "bool": "_had_answers mixed_ verbose",
+    "list": "epochs_ flows_ objective_history_",
+    "tuple": "worker_names_",
+    "dict": "_weights clusters_ ess_ preparations_ rhat_ shares_ weights_",
+    "DataFrame": "candidates_ chains_ workers_",
+    "Result": "result_",
+    "Recipe": "recipe_",
+    "Columns": "columns_",
+    "ColumnScaler": "scaler_",
+    "Pipeline": "classifier_ preparation_",
+    "SignedSpectral": "crowd_",
+    "KMeans": "_kmeans model_",
+    "GaussianMixture": "model_",
+    "BayesianGaussianMixture": "model_",
+    "SCDC": "model_",
+    "BayesSCDC": "model_",
+    "Metric": "_metric",
 }
 #: Name of a class → its module.
 _PLACE_OF = {name: place for place, names in _PLACES.items() for name in names}
@@ -83,7 +121,9 @@ def encode(value: Any) -> Any:
     name = type(value).__name__
     if not (name in CLASSES or name in _PLACE_OF) or _class(name) is not type(value):
         raise TypeError(f"{type(value)}: no place for it in a file")
-    return [name, encode(value.__getstate__())]
+    state: Any = value.__getstate__()
+    _check_state(type(value), state)
+    return [name, encode(state)]
 
 
 def decode(coded: Any) -> Any:
@@ -106,12 +146,40 @@ def decode(coded: Any) -> Any:
         return simple[kind](content)
     made: Any = object.__new__(_class(kind))
     state = decode(content)
+    _check_state(type(made), state)
     # That of scikit-learn compares the versions of the library.
     if hasattr(made, "__setstate__"):
         made.__setstate__(state)
     else:
         made.__dict__.update(state)
+    if isinstance(made, Settings):
+        made.__post_init__()  # checks the values
     return made
+
+
+def _check_state(kind: Any, state: dict[str, Any]) -> None:
+    """Refuse attributes that objects of a class do not have, or that have another type."""
+    for name, value in state.items():
+        if hasattr(kind, "requires_answers"):  # an estimator, whose parameters are checked as a whole
+            checked = {*kind._get_param_names()} - {"random_state", "verbose"}
+            allowed = name in checked or name in _ATTRIBUTES.get(type(value).__name__, "").split()
+            if value is None and name not in _ALWAYS:
+                allowed = allowed or any(name in names.split() for names in _ATTRIBUTES.values())
+        elif is_dataclass(kind):
+            allowed = any(one.name == name and _fits(value, one.type) for one in fields(kind))
+        else:  # of scikit-learn: nothing that its class has
+            allowed = name.isidentifier() and not name.startswith("__") and not hasattr(kind, name)
+        if not allowed:
+            raise TypeError(f"{kind.__name__}.{name}: no place in a file for {type(value)}")
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Whether a value has the type of a dataclass's field; what is in lists and mappings is not looked at."""
+    if isinstance(hint, str):
+        return type(value).__name__ in hint or (value is None and "None" in hint)
+    options = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    numbers = {int: (int, np.integer), float: (int, float, np.number)}
+    return any(one is Any or isinstance(value, numbers.get(one, get_origin(one) or one)) for one in options)
 
 
 def _model(description: Any) -> Any:
@@ -156,7 +224,10 @@ def load(path: Path | str) -> Any:
             raise ValueError("another format")
         kind = METHODS[NAMES[content["estimator"][0]]].estimator
         found = decode(content["estimator"])
-        assert type(found) is kind
+        if type(found) is not kind or not vars(found).keys() >= _ALWAYS:
+            raise ValueError("not a fitted estimator")
+        if isinstance(found, Parameters):
+            found.check_parameters()
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror or error}") from error
     except Exception as error:  # torch raises whatever the damaged bytes lead to
