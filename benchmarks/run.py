@@ -12,7 +12,6 @@ from bench import Bench
 from curves import curves
 from epochs import epochs, precision
 from floor import floor
-from forecasts import forecasts
 from forms import forms
 from full_size import full_size
 from gibbs import gibbs
@@ -55,7 +54,6 @@ SUBJECTS = {
     "threads": "a fit beside another busy process, with the machine's own threads and with one",
     "mpckmeans": "MPCK-means against a published implementation",
     "predict": "items a second that every method assigns, after a small fit",
-    "forecasts": "check's forecasts of the time of co-training, beside its time on data of many shapes",
     "questions": "answers to the questions of questions.csv, beside answers about random pairs",
     "repeated": "600 answers about 600 random pairs, beside 600 about 200 pairs, of three people each",
     "forms": "co-training of groupings, class labels and all forms of answers together, two of six people being bad",
@@ -98,7 +96,6 @@ def main() -> None:
         "threads": partial(threads, arguments.quick),
         "mpckmeans": partial(mpckmeans, arguments.quick),
         "predict": partial(predict, arguments.quick),
-        "forecasts": partial(forecasts, arguments.quick),
         "irrelevant": partial(irrelevant, arguments.quick),
         "intervals": partial(intervals, arguments.quick),
         "questions": partial(questions, arguments.quick),

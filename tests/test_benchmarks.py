@@ -170,15 +170,6 @@ def test_answers_take_the_bytes_of_their_types() -> None:
 
 
 @pytest.mark.slow
-def test_a_fit_is_timed_beside_its_forecast() -> None:
-    ((header, row),) = tables("forecasts")
-    cells = dict(zip(header, row, strict=True))
-    assert cells["items"] == "150"
-    assert 0 < float(cells["at least"]) < float(cells["at most"])
-    assert float(cells["s"]) > 0
-
-
-@pytest.mark.slow
 def test_answers_to_questions_are_beside_those_about_random_pairs() -> None:
     ((_, row),) = tables("questions")
     before, asked, random, difference = map(float, row[2:])

@@ -13,7 +13,7 @@ _INTRODUCTION = """\
 
 A setting is written `name=value` after `semicrowd train` (or `python src/train.py` in a copy of the project). Nothing
 has to be given: what nobody sets has the default below, or what the [rule](../DEFAULTS.md) says for data and method.
-`semicrowd train … --explain` prints every value that a run would use, with the argument, file or rule that set it.
+The `config.yaml` of a run has the values that it used.
 
 `make docs` writes this page from the program's own list of settings.
 """

@@ -9,7 +9,6 @@ from semicrowd.interrupts import end_at_once
 #: Command → the module whose ``main`` takes its arguments, and what it does.
 COMMANDS = {
     "train": ("semicrowd.run.main", "cluster items from their features and a few noisy answers"),
-    "check": ("semicrowd.run.check", "say what items and answers are like before an hour is spent on them"),
     "predict": ("semicrowd.run.predict", "assign new items to the clusters of a finished run"),
     "report": ("semicrowd.report.build", "make the page of a finished run anew, or the papers' tables and figures"),
     "ui": ("semicrowd.tracking.ui", "open the tracking UI on this machine"),

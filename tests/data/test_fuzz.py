@@ -18,10 +18,8 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from semicrowd.crowd.odd_answers import odd_answers
 from semicrowd.data import Dataset, load_dataset
 from semicrowd.data.answers import answers_of_files
-from semicrowd.data.odd_items import odd_items
 from semicrowd.errors import UserError
 from semicrowd.settings.data import FileSettings
 
@@ -159,9 +157,7 @@ def said(read: Callable[[], Any]) -> tuple[Any, str]:
 
 
 def table_at(path: Path) -> Dataset:
-    data = load_dataset("table", Path(), path=path, ignore=()).with_gaps_filled()
-    odd_items(data)
-    return data
+    return load_dataset("table", Path(), path=path, ignore=()).with_gaps_filled()
 
 
 def read_table(path: Path) -> None:
@@ -177,7 +173,6 @@ def read_pairs(path: Path) -> None:
     items = Dataset("table", np.zeros((12, 1), np.float32), ids=tuple(IDS))
     answers, _ = said(lambda: answers_of_files(items, FileSettings(path=path, skip_unknown=bool(len(path.name) % 2))))
     if answers is not None:
-        odd_answers(answers)
         assert set(answers.label.tolist()) <= {0, 1}
         assert (answers.i != answers.j).all()
         assert 0 <= min(answers.i.min(), answers.j.min()) <= max(answers.i.max(), answers.j.max()) < 12

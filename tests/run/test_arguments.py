@@ -1,11 +1,13 @@
 """The command line before Hydra sees it."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from semicrowd.errors import UserError
-from semicrowd.run.commandline.arguments import expand_seeds, folder_name, parse
+from semicrowd.run.commandline.arguments import completed, expand_seeds, folder_name, parse
 
 #: Overrides as a user might type them.
 OVERRIDES = st.lists(
@@ -100,7 +102,6 @@ def test_flags_stand_anywhere() -> None:
     assert parse(["seed=0-1", "-m"]) == parse(["-m", "seed=0-1"]) == parse(["seed=0-1", "hydra.mode=MULTIRUN"])
     assert parse(["seed=3", "--cfg", "job"]).showing == parse(["--cfg", "job", "seed=3"]).showing == ("--cfg", "job")
     assert parse(["--info", "seed=3"]).showing == ("--info",)
-    assert parse(["--explain", "seed=3"]).explain
     assert parse(["model=mcvc", "--help"]).help
     with pytest.raises(UserError, match="--seed: unknown option; settings are written seed=<value>"):
         parse(["--seed", "3"])
@@ -115,3 +116,21 @@ def test_folders_of_long_names_are_short_enough_in_bytes() -> None:
 
 def test_a_folder_that_is_added_is_the_one() -> None:
     assert [one for one in parse(["++hydra.run.dir=mine"]).overrides if "run.dir" in one] == ["++hydra.run.dir=mine"]
+
+
+def test_paths_may_stand_alone_and_imply_choices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("items.csv", "a.csv", "my answers (1).csv", "job"):
+        (tmp_path / name).touch()
+    (tmp_path / "photos").mkdir()
+    assert completed(["items.csv", "seed=1", "a.csv", "-m"]) == (
+        ["seed=1", "-m"], ["data.path=items.csv", "annotations.path=a.csv", "data=table", "annotations=file"],
+    )  # fmt: skip
+    assert completed(["photos", "a.csv", "my answers (1).csv"])[1] == [
+        "data.path=photos", 'annotations.path=[a.csv,"my answers (1).csv"]', "data=images", "annotations=file",
+    ]  # fmt: skip
+    assert completed(["data.path=a.csv", "data=npz"])[1] == completed(["experiment=mine", "data.path=a.csv"])[1] == []
+    assert completed(["--cfg", "job", "nothing"]) == (["--cfg", "job", "nothing"], [])
+    for wrong in (["itms.csv"], ["items.csv", "a.csv", "annotations.path=a.csv"]):
+        with pytest.raises(UserError, match=wrong[0] if len(wrong) == 1 else "a.csv"):
+            completed(wrong)

@@ -40,8 +40,7 @@ def test_no_epochs_is_the_start_alone(train: Command, tmp_path: Path, model: str
 def test_a_run_leaves_its_files_and_they_agree(train: Command, tmp_path: Path) -> None:
     done = train(*WHOLE, "model=scdc", "annotations=file", "annotations.path=answers.csv", "restarts=2", "seed=0")
     assert done.returncode == 0, done.stderr
-    # No banner, no warning, no progress bar without a terminal: what became of the columns, and nothing else.
-    assert done.stderr == ""
+    assert done.stderr == ""  # no banner, no warning, no progress bar without a terminal
     run = tmp_path / "run"
     metrics = json.loads((run / "metrics.json").read_text())
     names = ("acc", "nmi", "ami", "ami_max", "ari", "f1", "bri", "purity", "homogeneity", "completeness")
@@ -145,17 +144,6 @@ def test_a_run_with_nothing_given_has_a_place_and_truth_of_simulated_workers(tra
     same = train(*few, "resume=true", "seed=0", "model.K=15", f"hydra.run.dir={run}")
     assert same.returncode == 0, same.stderr
     assert "finished before" in same.stderr
-
-
-def test_explain_tells_every_value_and_where_it_is_from(train: Command, tmp_path: Path) -> None:
-    done = train("model.K=12", "annotations=two_coin", "--explain")
-    assert done.returncode == 0, done.stderr
-    lines = {line.split("│")[1].strip(): line for line in done.stdout.splitlines() if line.count("│") == 4}
-    assert "model.K=12" in lines["model.K"]
-    assert "rule: the paper's epochs" in lines["epochs"]
-    assert "default" in lines["views.shift"]
-    assert "conf/config.yaml" in lines["data"]
-    assert not list(tmp_path.iterdir())
 
 
 def test_hydras_own_pages_take_their_flags_anywhere(train: Command, tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from semicrowd.errors import UserError
-from semicrowd.run.commandline.show import show_explanation
 from semicrowd.run.composition import composed
 from semicrowd.run.files.config import check_same, read_config, same_given, write_config
 from semicrowd.run.settings import check_given, given_in_vain, resolve, resolved
@@ -36,16 +35,12 @@ def test_before_there_are_data_the_rule_is_silent() -> None:
     assert resolve(["model.K=3"])["model"] == {"name": "scdc", "K": 3}
 
 
-def test_a_baseline_asks_for_its_number_of_clusters_where_the_data_do_not_say(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_baseline_asks_for_its_number_of_clusters_where_the_data_do_not_say() -> None:
     given = composed(["model=kmeans", "data=table"])
     with pytest.raises(UserError, match=r"model\.K: expected a number of clusters"):
         resolved(given, Facts(30, 2, data="table"))
     found = resolved(given, Facts(30, 2, data="table", num_classes=3))
     assert (found.values["model.K"], found.origins["model.K"]) == (3, "rule: 3 classes of data=table")
-    show_explanation(found)
-    assert "3 classes of data=table" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from jaxtyping import Float, Int
 from sklearn.utils.validation import _num_samples
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.data import Dataset
 from semicrowd.data.columns import id_text
 from semicrowd.errors import UnreliableResultWarning, UserError, naming_extras, warn
 from semicrowd.estimators import docstrings
@@ -61,21 +60,18 @@ class ContinuedClusterer(CrowdClusterer):
             if result is not None:  # not in the other ones of several processes
                 self._set_result(result, answers)
                 if monitor is None:  # a run warns itself
-                    self._warn(features, answers)
+                    self._warn(answers)
                 self.number_clusters(self._previous)
             return self
         finally:
             self._previous = self._weights = None
 
-    def _warn(self, features: np.ndarray, answers: PairAnnotations | None) -> None:
+    def _warn(self, answers: PairAnnotations | None) -> None:
         """Warn if the result is unreliable."""
         # Imported here: it needs torch, and this module is imported by simple methods, too.
         from semicrowd.evaluation.trust import reliability_warnings
 
-        data = None
-        if self.columns_ is not None:  # advice names columns
-            data = Dataset("X", features, columns=self.columns_)
-        for line in reliability_warnings(self.result_, answers, data=data, in_python=True):
+        for line in reliability_warnings(self.result_, answers):
             warn(line, UnreliableResultWarning)
 
     fit.__doc__ = docstrings.with_parameter(CrowdClusterer.fit.__doc__, _MORE, before="monitor")

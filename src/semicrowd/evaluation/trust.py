@@ -1,7 +1,9 @@
-"""Warnings: reasons not to trust a result, one line each, with advice what to do. True labels are not needed."""
+"""The one list of reasons not to trust a result: a line each, with advice what to do. No true labels are needed.
 
-from collections.abc import Callable, Iterator
-from functools import partial
+A run logs the list and writes it into its page, and its length into metrics.json; in Python each is a warning.
+"""
+
+from collections.abc import Iterator
 
 import numpy as np
 from scipy.special import polygamma
@@ -9,14 +11,12 @@ from sklearn.metrics import adjusted_rand_score
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.workers import WorkerPosterior
-from semicrowd.data.dataset import Dataset
 from semicrowd.errors import listed
-from semicrowd.evaluation.columns_and_answers import dominant_columns
 from semicrowd.evaluation.held_out import Gain
 from semicrowd.fitting.result import Result
 from semicrowd.starts.selection import MIN_ANSWERS, Verdict
 
-#: Share of the items above which the size of a single cluster leads to a warning.
+#: Share of the items above which the size of a single cluster leads to a line.
 _ALMOST_ALL = 0.95
 #: Adjusted Rand index below which two partitions agree hardly better than by chance.
 _CHANCE = 0.1
@@ -26,15 +26,16 @@ _ALIKE = 0.8
 _SAME = 0.95
 #: The mean weight of the answers is not distinguished from 0 within this many standard errors.
 _NOISE = 2.0
+#: Half the width of a 90 % interval, in standard deviations.
+_NINETY = 1.645
+#: A person may as well guess if sensitivity + specificity − 1 is surely below this; 0: random answers, 1: perfect ones.
+_NOTHING = 0.3
+#: Probability of an answer, whatever the two items are, from which on it counts as nearly always given.
+_ALWAYS = 0.8
 
 
 def reliability_warnings(
-    result: Result,
-    answers: PairAnnotations | None,
-    held_out: Gain | None = None,
-    data: Dataset | None = None,
-    *,
-    in_python: bool = False,
+    result: Result, answers: PairAnnotations | None, held_out: Gain | None = None
 ) -> list[str]:
     """Reasons not to trust a result; empty if there are none.
 
@@ -46,38 +47,19 @@ def reliability_warnings(
     ----------
     answers : the answers to which the method was fitted
     held_out : the gain on held-out answers, if it was computed
-    data : the items; if they are given, advice names columns that determine the clusters, but not the answers
-    in_python : whether there is an estimator and no folder of a run
     """
     lines = list(_one_cluster(result.final.cluster))
     if answers is None:
         return lines
-    verdict = result.verdict
-    gain = Gain.of(verdict, answers) or held_out
     # With uninformative answers, comparisons with the features or among candidates would be meaningless.
-    advice = "regard the clusters as clusters of the features alone, and do not rely on the annotators' rates"
-    if verdict is not None and answers.num_pairs < MIN_ANSWERS:
-        problem = f"the answers are too few to decide anything: {answers.num_pairs}; at least {MIN_ANSWERS} are needed"
-        return [*lines, f"{problem}; {advice}"]
-    if verdict is not None and gain is None:
-        problem = (f"it could not be tested whether the answers carry information: all {answers.num_pairs:,} are about "
-                   "one pair of items, so none can be held out and predicted from the others; collect answers about "
-                   "other pairs")  # fmt: skip
-        return [*lines, f"{problem}; {advice}"]
-    if gain is not None and not gain.real and len(words := np.unique(answers.label)) == 1:
-        problem = (f"the answers carry no information about these clusters: all {answers.num_pairs:,} are "
-                   f"{'same' if words[0] else 'different'!r}, which can be predicted without clusters; collect answers "
-                   f"about pairs where you expect {'different' if words[0] else 'same'!r}")  # fmt: skip
-        return [*lines, f"{problem}; {advice}"]
-    if uninformative := _no_gain(gain) if gain is not None else _no_weight(result.workers, result.best, answers):
-        problem = f"the answers carry no information about these clusters: {uninformative}"
-        more = f"collect more than these {answers.num_pairs:,}; {_advice(data, result.final.cluster, answers)}"
-        return [*lines, f"{problem}; {more}; {advice}"]
-    lines += _contradiction(result, answers, data)
-    if verdict is not None:
-        nothing: Callable[[], list[str]] = list
-        dominant = nothing if data is None else partial(dominant_columns, data, result.final.cluster, answers)
-        lines += _close(verdict, dominant, "candidates_" if in_python else "candidates.csv")
+    if uninformative := _uninformative(result, answers, held_out):
+        return [*lines, f"{uninformative}; regard the clusters as clusters of the features alone, and do not rely on "
+                        "the annotators' rates"]  # fmt: skip
+    lines += _contradiction(result, answers)
+    if not lines:  # rates are estimated from the clusters: if these are wrong, people who are right would be reproached
+        lines += _people(result, answers)
+    if result.verdict is not None:
+        lines += _close(result.verdict)
     return lines
 
 
@@ -90,83 +72,63 @@ def _one_cluster(clusters: np.ndarray) -> Iterator[str]:
         )
 
 
-def _no_gain(gain: Gain) -> str | None:
-    if gain.real:
-        return None
-    return (
-        f"given the clusters, the mean log-likelihood of held-out answers changes by {gain.nats:+.4f} nats "
-        f"(standard error {gain.error:.4f})"
-    )
+def _uninformative(result: Result, answers: PairAnnotations, held_out: Gain | None) -> str | None:
+    """Why the answers are not known to say anything about the clusters; None if they do."""
+    verdict, number = result.verdict, f"{answers.num_pairs:,}"
+    gain = Gain.of(verdict, answers) or held_out
+    if verdict is not None and answers.num_pairs < MIN_ANSWERS:
+        return f"the answers are too few to decide anything: {number}; at least {MIN_ANSWERS} are needed"
+    if verdict is not None and gain is None:
+        return (f"it could not be tested whether the answers carry information: all {number} are about one pair of "
+                "items; collect answers about other pairs")  # fmt: skip
+    nothing = "the answers carry no information about these clusters"
+    if gain is not None:
+        if gain.real:
+            return None
+        if len(words := np.unique(answers.label)) == 1:
+            one, other = ("same", "different") if words[0] else ("different", "same")
+            return f"{nothing}: all {number} are '{one}'; collect answers about pairs where you expect '{other}'"
+        found = (f"given the clusters, the mean log-likelihood of held-out answers changes by {gain.nats:+.4f} nats "
+                 f"(standard error {gain.error:.4f})")  # fmt: skip
+    else:
+        if result.workers is None:
+            return None
+        weight, error = _mean_weight(result.workers, result.best, answers)
+        if abs(weight) > _NOISE * error:
+            return None
+        found = f"the mean weight of the annotators is {weight:+.2f} nats, not significantly different from 0"
+    return f"{nothing}: {found}; collect more than these {number}, and check that their ids are those of the items"
 
 
-def _no_weight(workers: WorkerPosterior | None, best: int, answers: PairAnnotations) -> str | None:
-    """A message if the mean weight is not distinguishable from 0; None if it is, or if there are no estimated weights.
-
-    The weight of an annotator is logit(sensitivity) + logit(specificity), 0 for random answers. The mean is over all
-    answers, each with the weight of its annotator.
-    """
-    if workers is None:
-        return None
+def _mean_weight(workers: WorkerPosterior, best: int, answers: PairAnnotations) -> tuple[float, float]:
+    """Mean over all answers of logit(sensitivity) + logit(specificity) of their annotators, and its standard error."""
     number = np.bincount(answers.worker, minlength=answers.num_annotators)
     weight = workers.weight(best)
     shapes = workers.sensitivity[best], workers.specificity[best]
     variance = polygamma(1, shapes).sum((0, -1))  # the sum of those of the logits of two Beta variables
-    mean = float(np.average(weight, weights=number))
     if not np.isfinite(variance).all():  # no posterior variances: use the sample variance across annotators instead
         variance = np.full(len(number), np.var(weight, ddof=1) if len(number) > 1 else 0.0)
-    error = float(np.sqrt((number**2 * variance).sum()) / number.sum())
-    if abs(mean) > _NOISE * error:
-        return None
-    return (
-        f"the mean weight of the annotators is {mean:+.2f} nats, not significantly different from 0 "
-        f"(standard error {error:.2f})"
-    )
+    return float(np.average(weight, weights=number)), float(np.sqrt((number**2 * variance).sum()) / number.sum())
 
 
-def _advice(data: Dataset | None, clusters: np.ndarray, answers: PairAnnotations) -> str:
-    rows = "check that i and j of the answers name the right items (their ids, or rows counted from 0)"
-    if data is not None and data.files is not None:
-        return rows
-    columns = dominant_columns(data, clusters, answers) if data is not None else []
-    if columns:
-        which, them = ("columns", "them") if len(columns) > 1 else ("column", "it")
-        return (
-            f"the clusters are mostly values of the {which} {listed(columns)}, and the answers do not depend on "
-            f"{them}: leave {them} out of the table (or data.ignore)"
-        )
-    return (
-        f"{rows}, and leave out columns that have nothing to do with the question, since clusters can be the values of "
-        "such a column"
-    )
-
-
-def _contradiction(result: Result, answers: PairAnnotations, data: Dataset | None) -> Iterator[str]:
+def _contradiction(result: Result, answers: PairAnnotations) -> Iterator[str]:
     items = answers.annotated
     agreement = adjusted_rand_score(result.features.cluster[items], result.final.cluster[items])
     if agreement < _CHANCE:
-        advice = _advice(data, result.features.cluster, answers)
         yield (
             f"features and answers contradict each other: for the {len(items)} annotated items, the clusters from "
-            f"features alone and the clusters from features and answers have an adjusted Rand index of "
-            f"{agreement:.2f} (0 by chance); {advice}; otherwise trust only the clusters of annotated items, or give "
-            "features that differ between the classes"
+            "features alone and the clusters from features and answers have an adjusted Rand index of "
+            f"{agreement:.2f} (0 by chance); check that the ids of the answers are those of the items, and leave out "
+            "columns that have nothing to do with the question; otherwise trust only the clusters of annotated items"
         )
 
 
-def _close(
-    verdict: Verdict, dominant_columns_of: Callable[[], list[str]] = list, table: str = "candidates.csv"
-) -> Iterator[str]:
-    """A warning if a different candidate explains the answers as well as the selected one, or better.
+def _close(verdict: Verdict) -> Iterator[str]:
+    """A line if a different candidate explains the answers as well as the selected one, or better.
 
     As well: the selected one, too, is within one standard error of the highest score. Better: it is not, but was
     selected because the lead of the other was gone when both were fitted again without each fold of the answers. If
-    the lead was only smaller then, and no longer significant, there is no warning: it may be due to chance.
-
-    Parameters
-    ----------
-    dominant_columns_of : computes the columns of which the clusters are mostly values, and on which the answers do not
-        depend
-    table : where all candidates are
+    the lead was only smaller then, and no longer significant, there is no line: it may be due to chance.
     """
     rows = verdict.table.set_index("candidate")
     own = rows.loc[verdict.winner]
@@ -179,15 +141,44 @@ def _close(
         first = near.iloc[0]
         better = own["behind"] > own["standard_error"]
         how = "better, but failed a test on answers that it had not seen" if better else "as well"
-        cause = "more answers would decide"
-        if dominant := dominant_columns_of():
-            cause = (f"the clusters are mostly values of {listed(dominant)}, on which the answers do not depend: leave "
-                     "that out of the table (or data.ignore), or collect more answers")  # fmt: skip
         many = int(first["clusters"])
         of_it = f"also with {many} clusters" if many == number else f"with {many} clusters instead of {number}"
         yield (
             f"{'these clusters are' if many == number else 'the number of clusters is'} not certain: another result, "
-            f"{of_it}, explains the answers {how} (adjusted Rand index of the two "
-            f"{first['agreement']:.2f}); {cause}; {table} lists all: this result is "
-            f"called {verdict.winner!r}, the other {near.index[0]!r}"
+            f"{of_it}, explains the answers {how} (adjusted Rand index of the two {first['agreement']:.2f}); more "
+            f"answers would decide; among the candidates this result is {verdict.winner!r}, the other {near.index[0]!r}"
         )
+
+
+def _people(result: Result, answers: PairAnnotations) -> Iterator[str]:
+    """Lines that name people who answer inverted, always in the same way, or at random.
+
+    The measure is Youden's: sensitivity + specificity − 1, with the upper end of its 90 % interval. For a method
+    without a posterior, the variance is an upper bound: that of two shares of half the answers each.
+    """
+    if result.workers is None:
+        return
+    count = np.maximum(np.bincount(answers.worker, minlength=answers.num_annotators), 1)
+    rates = np.stack([one[result.best] for one in result.workers.mean()])
+    variance = np.zeros(len(count))
+    for shape in (result.workers.sensitivity[result.best], result.workers.specificity[result.best]):
+        a, b = shape[:, 0], shape[:, 1]
+        beta = a * b / ((a + b) ** 2 * (a + b + 1))
+        variance += np.where(np.isfinite(beta), beta, 0.5 / count)
+    youden = rates.sum(0) - 1
+    high = youden + _NINETY * np.sqrt(variance)
+    inverted = (high < 0) & (youden < -_NOTHING)
+    says_same = np.stack([rates[0], 1 - rates[1]])  # about two items of one class, and of two classes
+    same, different = says_same.min(0) > _ALWAYS, says_same.max(0) < 1 - _ALWAYS
+    low = "their answers hardly count; ask them how they understood the question, or do not ask them again"
+    for who, what, advice in (
+        (inverted & ~same & ~different, "inverted", "were 'same' and 'different' mixed up? The fit reads these "
+         "answers as their opposite; explain the question before you ask again"),
+        ((high < _NOTHING) & same, "nearly always 'same'", low),
+        ((high < _NOTHING) & different, "nearly always 'different'", low),
+        ((high < _NOTHING) & ~inverted & ~same & ~different, "as if guessing", low),
+    ):  # fmt: skip
+        if who.any():
+            named = [f"{answers.worker_names[m]} ({rates[0, m]:.0%} right about pairs of one class, {rates[1, m]:.0%} "
+                     f"about pairs of two)" for m in np.flatnonzero(who)]  # fmt: skip
+            yield f"people who answer {what}: {listed(named, 10)}; {advice}"

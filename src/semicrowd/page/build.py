@@ -144,7 +144,7 @@ def _content(page: Page) -> dict[str, Any]:
         "name": items.name, "picture": cache(items.picture), "cell": items.cell,
         "probability": result.final.probability, "annotated": annotated,
         "number": [*number_of_clusters(result, page.settings, page.given), *_mixed(page)],
-        "decided": decided(data, result, answers, page.settings, page.metrics), "candidates": candidates(result),
+        "decided": decided(result, answers, page.settings, page.metrics), "candidates": candidates(result),
         "annotators": people, "bar": _bar, "width": _WIDTH, "answers": answers,
         "drop": [one for one in people if one.drop],
         "doubtful": [one for one in people if one.remark == PERHAPS],

@@ -6,8 +6,6 @@ from typing import Any
 import numpy as np
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.data.dataset import Dataset
-from semicrowd.evaluation.columns_and_answers import telling_columns
 from semicrowd.evaluation.held_out import Gain
 from semicrowd.fitting.result import RESTART_SCORES, Result
 from semicrowd.metrics import USED_SHARE, cluster_counts
@@ -25,7 +23,6 @@ def candidates(result: Result) -> list[dict[str, Any]]:
 
 
 def decided(
-    data: Dataset,
     result: Result,
     answers: PairAnnotations | None,
     settings: Mapping[str, Any],
@@ -68,8 +65,6 @@ def decided(
         support = "do not support" if gain <= error else "hardly support" if gain < 2 * error else "support"
         yield (f"The clusters change the probability of an answer {how} by the factor {np.exp(gain):.2f} on average "
                f"({gain:+.3f} nats, standard error {error:.3f}): the answers {support} these clusters.")
-    for line in telling_columns(data, answers):
-        yield f"{line[0].upper()}{line[1:]}."
 
 
 def _selected(verdict: Verdict) -> str:

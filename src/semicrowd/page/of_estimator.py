@@ -82,7 +82,7 @@ def write_report(
     result = score(estimator.result_, data, answers)
     settings, given = _settings(estimator)
     page = Page(type(estimator).__name__, data, answers, result, result.scores,
-                reliability_warnings(result.found, answers, data=data, in_python=True), settings, given,
+                reliability_warnings(result.found, answers), settings, given,
                 names=names, questions="" if questions is None else Path(questions).name)  # fmt: skip
     if questions is not None:
         write_questions(Path(questions), page.pairs, data.names)

@@ -28,8 +28,7 @@ SOURCE = Path(semicrowd.__file__).parents[1]
 #: Modules that are never followed: those that only report on a run, those whose values are in the configuration, and
 #: those that fetch files, which are dependencies of their own.
 LEFT_OUT = (
-    "semicrowd.tracking", "semicrowd.figures", "semicrowd.page", "semicrowd.run.page", "semicrowd.run.check",
-    "semicrowd.crowd.odd_answers", "semicrowd.data.odd_items", "semicrowd.settings",
+    "semicrowd.tracking", "semicrowd.figures", "semicrowd.page", "semicrowd.run.page", "semicrowd.settings",
     "semicrowd.data.fetch", "semicrowd.data.public", "semicrowd.data.sources", "semicrowd.data.unpickled",
 )  # fmt: skip
 #: Modules that are followed but not counted: they only list names and where to import them from.

@@ -10,7 +10,6 @@ from semicrowd.errors import UserError
 from semicrowd.files import RUN_FILES, RunDirectory, expanded, read_metrics, read_status, write_json
 from semicrowd.interrupts import raise_again
 from semicrowd.page.questions import check_not_filled_in
-from semicrowd.run.check import tell
 from semicrowd.run.composition import Given
 from semicrowd.run.files.clusters import check_no_names, read_names
 from semicrowd.run.files.config import CONFIG, check_same, more_epochs, read_config, same_given, write_config
@@ -69,9 +68,8 @@ def execute(given: Given, run_dir: Path) -> Metrics:
         check_inputs(run_dir, origin)
         if finished:
             return _nothing_to_do(run_dir)
-    for note in given_in_vain(given):
+    for note in (*given_in_vain(given), *data.notes, *(() if answers is None else answers.notes)):
         _note(note)
-    tell(settings, data, answers)
 
     from semicrowd.fitting.monitor import Monitor
     from semicrowd.run.estimator import check_able, fitted

@@ -11,8 +11,8 @@ from semicrowd.errors import UserError, naming_extras
 from semicrowd.run.commandline import as_typed, program
 from semicrowd.run.commandline.arguments import Command, completed, parse
 from semicrowd.run.commandline.mistakes import explain, is_mistake
-from semicrowd.run.composition import CONF, Given, composed, register
-from semicrowd.run.settings import check_given, resolved, sources
+from semicrowd.run.composition import CONF, composed, register
+from semicrowd.run.settings import check_given
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -44,9 +44,6 @@ def main(arguments: Sequence[str]) -> int:
             check_given(given)
             if (launcher := given.launcher["name"]) != "basic":
                 raise UserError(f"hydra/launcher={launcher}: only for sweeps; expected -m, even for a single job")
-            if command.explain:
-                _explain(given)
-                return 0
             # Imported here: it takes time, and most wrong arguments have been found by now.
             from semicrowd.run.commandline.show import show_run
             from semicrowd.run.execute import execute
@@ -90,18 +87,6 @@ def _show(command: Command) -> None:
     os.environ["HYDRA_FULL_ERROR"] = "1"  # exceptions come here instead of being printed by Hydra
     sys.argv = [sys.argv[0], *command.overrides, *command.showing, *(["-m"] if command.sweep else [])]
     hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")(lambda _: None)()
-
-
-def _explain(given: Given) -> None:
-    """Print all settings with the argument, file or rule that set each, and what is said before a fit."""
-    from semicrowd.run.check import tell
-    from semicrowd.run.commandline.show import show_explanation
-    from semicrowd.run.inputs import facts_of, load_inputs
-
-    data, answers = load_inputs(sources(given).content)
-    settings = resolved(given, facts_of(data, answers), data.chosen)
-    show_explanation(settings)
-    tell(settings, data, answers)
 
 
 def _prepare_environment(arguments: Sequence[str]) -> None:

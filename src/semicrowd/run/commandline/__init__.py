@@ -15,6 +15,6 @@ def program(command: str) -> str:
 
 def as_typed(text: str) -> str:
     """The text, in which ``python src/<command>.py`` is replaced by :func:`program`."""
-    for command in ("train", "predict", "check"):
+    for command in ("train", "predict"):
         text = text.replace(f"python src/{command}.py", program(command))
     return text

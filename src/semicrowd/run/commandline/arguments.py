@@ -42,14 +42,13 @@ class Command:
     ----------
     overrides : ``key=value``, with ranges of seeds as lists, and with the folder of the run or sweep
     sweep : whether the command is a sweep
-    help, explain : whether to print that page and run nothing
+    help : whether to print the page and run nothing
     showing : flags of Hydra that show something
     """
 
     overrides: tuple[str, ...]
     sweep: bool = False
     help: bool = False
-    explain: bool = False
     showing: tuple[str, ...] = ()
 
 
@@ -73,7 +72,7 @@ def parse(arguments: Sequence[str]) -> Command:
         values = _SHOWING.get(argument, ())
         if argument in _SHOWING:
             showing.append(argument)
-        elif argument in (*_SWEEP, "-h", "--help", "--explain"):
+        elif argument in (*_SWEEP, "-h", "--help"):
             flags.add(argument)
         elif argument.replace(" ", "").upper() == "HYDRA.MODE=MULTIRUN":
             flags.add("-m")
@@ -91,7 +90,7 @@ def parse(arguments: Sequence[str]) -> Command:
     if not any(one.lstrip("+").startswith(f"{named}=") for one in overrides):
         overrides.append(f"{named}='{'multirun' if sweep else 'runs'}/{folder_name(typed)}'")
     asks_help = not flags.isdisjoint(("-h", "--help"))
-    return Command(tuple(overrides), sweep, asks_help, "--explain" in flags, tuple(showing))
+    return Command(tuple(overrides), sweep, asks_help, tuple(showing))
 
 
 def completed(arguments: Sequence[str]) -> tuple[list[str], list[str]]:

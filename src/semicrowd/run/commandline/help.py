@@ -23,7 +23,6 @@ settings of {chosen} [default, if the rules of the protocol set no other value f
 
 pages (nothing is run)
   --help data=mnist model=scdc …    this page for other choices
-  --explain …                       every value that a run would use, and the argument, file or rule that set it
 
 sweeps
   -m                     every combination of comma-separated values, one job each; if a job fails, the others still run

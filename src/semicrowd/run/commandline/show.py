@@ -1,4 +1,4 @@
-"""What is printed: ``--explain``'s settings, one run's result, or the table of a sweep's jobs."""
+"""What is printed: one run's result or the table of a sweep's jobs."""
 
 import sys
 from collections.abc import Sequence
@@ -8,10 +8,6 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
-
-from semicrowd.run.settings import DEFAULT, Resolved
-from semicrowd.settings.fields import shown
-from semicrowd.settings.groups import groups_of
 
 #: Metric, heading and format of the table's columns; a metric that no job has is left out.
 _COLUMNS = (
@@ -66,24 +62,4 @@ def show_sweep(reports: Sequence[dict[str, Any]], folder: Path) -> None:
         cells = [f"{report['metrics'][name]:{form}}" if name in report["metrics"] else "" for name, _, form in shown]
         table.add_row(str(report["job"]), Text(report["arguments"]),
                       Text(status, style=_COLOURS.get(report["status"], "")), *cells)
-    console.print(table)
-
-
-def show_explanation(resolved: Resolved) -> None:
-    """Print the table, with default values dimmed."""
-    console = Console(width=None if sys.stdout.isatty() else 200)
-    chosen = " ".join(f"{group}={name}" for group, name in resolved.choices.items())
-    table = Table(title=f"settings of {chosen}", title_justify="left")
-    for heading in ("setting", "value", "set by"):
-        table.add_column(heading, overflow="fold")
-    for group in ("", *groups_of(resolved.choices)):
-        if group in resolved.choices:
-            table.add_row(group, resolved.choices[group], resolved.origins[group])
-        for name, value in resolved.group(group).items():
-            full = f"{group}.{name}" if group else name
-            origin = resolved.origins[full]
-            style = "dim" if origin == DEFAULT else ""
-            table.add_row(full, Text(shown(value)), Text(origin), style=style)
-    for name, value in resolved.extra.items():
-        table.add_row(name, Text(shown(value)), Text(f"+{name}={shown(value)}"))
     console.print(table)
