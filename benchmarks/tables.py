@@ -103,7 +103,7 @@ def _fit(model: str, size: Size) -> Cost:
     if size.kind == "tasks":
         answers = simulate.tasks(
             labels, rng, num_annotators=min(_ANNOTATORS, _tasks(size)), num_tasks=_tasks(size), task_size=_TASK_SIZE,
-            num_annotated=annotated, sensitivity=1.0, specificity=1.0, misplaced=0.1,
+            num_annotated=annotated, sensitivity=0.9, specificity=0.95,
         )  # fmt: skip
     else:
         answers = simulate.two_coin(

@@ -1,6 +1,8 @@
 """Simulated answers against the rates that they are asked for, by Monte Carlo with fixed seeds."""
 
-from itertools import combinations
+import re
+from itertools import combinations, product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,7 +10,9 @@ import pytest
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.links import blocks_of
-from semicrowd.crowd.simulate import flip_annotators, grouping, labels_of_some, pair_of_number, quota, tasks, two_coin
+from semicrowd.crowd.simulate import grouping, labels_of_some, pair_of_number, quota, taken_for, tasks, two_coin
+from semicrowd.data import Dataset, cifar10h
+from semicrowd.data.answers import load_annotations
 from semicrowd.errors import UserError
 
 LABELS = np.random.default_rng(0).permutation(np.repeat(np.arange(5), 100))
@@ -149,54 +153,70 @@ def test_tasks_on_fewer_items_than_asked_for() -> None:
     assert small.num_pairs == 20 * 630
 
 
-def turned_round(before: PairAnnotations, after: PairAnnotations) -> set[int]:
-    """Annotators whose every answer is the opposite; of the others every answer must be the same."""
-    opposite = set()
-    for m in range(before.num_annotators):
-        mine = before.worker == m
-        differ = before.label[mine] != after.label[mine]
-        assert differ.all() or not differ.any()
-        if differ.all():
-            opposite.add(m)
-    return opposite
-
-
-@pytest.mark.parametrize(("fraction", "count"), [(0.0, 0), (0.04, 0), (0.2, 2), (0.25, 2), (0.46, 5), (1.0, 10)])
-def test_flipped_annotators_say_the_opposite_of_what_they_would_say(fraction: float, count: int) -> None:
-    options: dict[str, Any] = {"num_annotators": 10, "num_tasks": 14, "sensitivity": 0.9, "specificity": 0.8}
-    before = tasks(LABELS, np.random.default_rng(16), **options)
-    after = tasks(LABELS, np.random.default_rng(16), **options, flipped=fraction)
-    for name in ("i", "j", "worker", "task"):
-        assert np.array_equal(getattr(before, name), getattr(after, name))
-    opposite = turned_round(before, after)
-    assert len(opposite) == count
-    assert after.true_sensitivity == pytest.approx([0.1 if m in opposite else 0.9 for m in range(10)])
-    assert after.true_specificity == pytest.approx([0.2 if m in opposite else 0.8 for m in range(10)])
-    said = f", {count} of 10 annotators flipped" if count else ""
-    assert (after.simulated, after.source) == (True, f"tasks (simulated){said}")
-
-
-def test_flipped_annotators_of_a_smaller_fraction_are_among_those_of_a_larger_and_are_drawn() -> None:
-    before = two_coin(LABELS, np.random.default_rng(17))
-    few, more, other = (
-        turned_round(before, flip_annotators(before, fraction, np.random.default_rng(seed)))
-        for fraction, seed in ((0.2, 18), (0.5, 18), (0.5, 19))
+def test_tasks_of_several_sizes() -> None:
+    labels = np.random.default_rng(0).integers(6, size=600)
+    answers = tasks(
+        labels, np.random.default_rng(1), num_annotators=12, num_tasks=120, task_size=(12, 20), num_annotated=300,
+        sensitivity=1.0, specificity=1.0,
     )
-    assert (len(few), len(more), len(other)) == (4, 10, 10)
-    assert few < more
-    assert more != other
+    assert answers.task is not None
+    sizes = {size * (size - 1) // 2: size for size in range(12, 21)}
+    assert {sizes[count] for count in np.bincount(answers.task).tolist()} == set(range(12, 21))
+    assert np.array_equal(answers.label == 1, labels[answers.i] == labels[answers.j])
+    placements = np.bincount(np.concatenate([
+        np.unique(np.concatenate([column[answers.task == t] for column in (answers.i, answers.j)])) for t in range(120)
+    ]), minlength=600)[answers.annotated]  # fmt: skip
+    assert placements.max() - placements.min() <= 1
 
 
-def test_flipping_leaves_what_is_not_known_unknown() -> None:
-    known = PairAnnotations.from_arrays(
-        [0, 1], [1, 2], [0, 1], [1, 1], num_items=3, true_sensitivity=[0.75, np.nan], true_specificity=[np.nan, 0.25]
+#: P(an item of class k is taken for one of class l).
+SEEN_AS = np.array([[0.9, 0.1, 0.0], [0.3, 0.7, 0.0], [0.0, 0.0, 1.0]])
+
+
+def test_classes_are_confused_as_often_as_given() -> None:
+    labels = np.repeat([0, 1, 2], 20_000)
+    seen = taken_for(labels, SEEN_AS, np.random.default_rng(0))
+    share = np.stack([np.bincount(seen[labels == kind], minlength=3) / 20_000 for kind in range(3)])
+    np.testing.assert_allclose(share, SEEN_AS, atol=5 * 0.5 / 20_000**0.5)
+    # Without other errors, two items are put together if they are taken for the same class.
+    labels = np.repeat([0, 1, 2], 100)
+    answers = tasks(
+        labels, np.random.default_rng(0), SEEN_AS, num_annotators=4, num_tasks=400, task_size=30, num_annotated=None,
+        sensitivity=1.0, specificity=1.0,
     )
-    after = flip_annotators(known, 1.0, np.random.default_rng(20))
-    assert after.label.tolist() == [0, 0]
-    np.testing.assert_array_equal(after.true_sensitivity, [0.25, np.nan])
-    np.testing.assert_array_equal(after.true_specificity, [np.nan, 0.75])
-    unknown = PairAnnotations.from_arrays([0], [1], [0], [1], num_items=2)
-    assert flip_annotators(unknown, 1.0, np.random.default_rng(20)).true_sensitivity is None
+    together = SEEN_AS @ SEEN_AS.T
+    for one, other in product(range(3), repeat=2):
+        both = (labels[answers.i] == one) & (labels[answers.j] == other)
+        assert answers.label[both].mean() == pytest.approx(together[one, other], abs=0.03)
+    assert answers.true_sensitivity is not None
+    assert answers.true_sensitivity.mean() == pytest.approx(together.diagonal().mean(), abs=0.02)
+
+
+@pytest.fixture
+def images(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Dataset:
+    """Ten classes, and counts where one in ten takes a class for the next."""
+    counts = (45 * np.eye(10, dtype=np.int64) + 5 * np.roll(np.eye(10, dtype=np.int64), 1, 1))[np.arange(40) % 10]
+    path = tmp_path / "cifar10h-counts.npy"
+    np.save(path, counts)
+    monkeypatch.setattr(cifar10h, "fetch", lambda name, root: {path.name: path})  # noqa: ARG005 - as fetch has it
+    labels = np.arange(200) % 10
+    return Dataset("cifar10", np.zeros((200, 3), np.float32), labels, np.zeros((30, 3), np.float32), labels[:30])
+
+
+def test_confusions_of_people_are_counted_on_the_test_images_that_are_there(images: Dataset, pinwheel: Dataset) -> None:
+    found = cifar10h.confusions(Path("unused"), images.test_labels)
+    np.testing.assert_allclose(found, 0.9 * np.eye(10) + 0.1 * np.roll(np.eye(10), 1, 1))
+    options: dict[str, Any] = {"num_annotators": 2, "num_tasks": 20, "task_size": 20, "num_annotated": 200,
+                               "sensitivity": 1.0, "specificity": 1.0, "confused": "cifar10h"}  # fmt: skip
+    answers = load_annotations("tasks", images, 0, Path("unused"), **options)
+    assert answers is not None
+    assert answers.true_sensitivity is not None
+    assert answers.true_sensitivity.mean() == pytest.approx(0.82, abs=0.04)
+    for labels in (None, np.zeros(5, np.int64)):
+        with pytest.raises(UserError, match="confused=cifar10h"):
+            cifar10h.confusions(Path("unused"), labels)
+    with pytest.raises(UserError, match="confused=cifar10h"):
+        load_annotations("tasks", pinwheel, 0, Path("unused"), **options)
 
 
 @pytest.mark.parametrize("simulator", [two_coin, quota, tasks])
@@ -208,31 +228,29 @@ def test_the_generator_decides(simulator: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("simulator", "options", "message"),
+    ("simulator", "options", "name"),
     [
-        (two_coin, {"sensitivity": 1.2}, r"annotations\.sensitivity=1\.2: expected probabilities"),
-        (two_coin, {"sensitivity": "high"}, r"annotations\.sensitivity=high: expected probabilities"),
-        (two_coin, {"specificity": [0.9, 0.8]}, r"annotations\.specificity: 2 numbers; expected one"),
-        (two_coin, {"num_annotators": 0}, r"annotations\.num_annotators=0: expected a whole number >= 1"),
-        (two_coin, {"pairs_per_annotator": 2.5}, r"annotations\.pairs_per_annotator=2\.5: expected a whole number"),
-        (two_coin, {"num_annotated": 1}, r"annotations\.num_annotated=1: expected a whole number >= 2"),
-        (two_coin, {"num_annotated": 9.5}, r"annotations\.num_annotated=9\.5: expected a whole number >= 2"),
-        (two_coin, {"num_annotated": 5}, "49 distinct pairs wanted, 5 annotated items have 10"),
-        (quota, {"pairs_per_annotator": 50_000}, "25000 distinct pairs of one class wanted"),
-        (quota, {"sensitivity": [0.9, 0.8, 0.7]}, r"annotations\.sensitivity: 3 numbers"),
-        (tasks, {"num_tasks": 10}, r"annotations\.num_tasks=10: expected one or more for each of 48"),
-        (tasks, {"task_size": 501}, r"annotations\.task_size=501: expected 2 to 500"),
-        (tasks, {"task_size": 1}, r"annotations\.task_size=1: expected 2 to 500"),
-        (tasks, {"sensitivity": 0.3, "specificity": 0.5}, "sensitivity \\+ specificity >= 1"),
-        (tasks, {"flipped": 1.5}, r"annotations\.flipped=1\.5: expected a fraction of the annotators, from 0 to 1"),
-        (tasks, {"flipped": -0.1}, r"annotations\.flipped=-0\.1: expected a fraction"),
-        (tasks, {"flipped": float("nan")}, r"annotations\.flipped=nan: expected a fraction"),
-        (tasks, {"flipped": "half"}, r"annotations\.flipped=half: expected a fraction"),
-        (tasks, {"flipped": True}, r"annotations\.flipped=true: expected a fraction"),
+        (two_coin, {"sensitivity": 1.2}, "sensitivity=1.2"),
+        (two_coin, {"sensitivity": "high"}, "sensitivity=high"),
+        (two_coin, {"specificity": [0.9, 0.8]}, "specificity"),
+        (two_coin, {"num_annotators": 0}, "num_annotators=0"),
+        (two_coin, {"pairs_per_annotator": 2.5}, "pairs_per_annotator=2.5"),
+        (two_coin, {"num_annotated": 1}, "num_annotated=1"),
+        (two_coin, {"num_annotated": 5}, "49 distinct pairs"),
+        (quota, {"pairs_per_annotator": 50_000}, "25000 distinct pairs"),
+        (quota, {"sensitivity": [0.9, 0.8, 0.7]}, "sensitivity"),
+        (tasks, {"num_tasks": 10}, "num_tasks=10"),
+        (tasks, {"task_size": 501}, "task_size=501"),
+        (tasks, {"task_size": 1}, "task_size=1"),
+        (tasks, {"task_size": (20, 12)}, "task_size=[20, 12]"),
+        (tasks, {"task_size": [3, 4, 5]}, "task_size=[3, 4, 5]"),
+        (tasks, {"confused": "imagenet"}, "confused=imagenet"),
+        (tasks, {"sensitivity": 0.3, "specificity": 0.5}, "sensitivity"),
+        (labels_of_some, {"fraction": 0.001}, "annotations=labels"),
     ],
 )
-def test_bad_options(simulator: Any, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(UserError, match=message):
+def test_refused_options_are_named(simulator: Any, options: dict[str, Any], name: str) -> None:
+    with pytest.raises(UserError, match=re.escape(name)):
         simulator(LABELS, np.random.default_rng(15), **options)
 
 
@@ -246,5 +264,3 @@ def test_labels_of_some_make_a_block_of_each_class() -> None:
         assert (sizes > 1).sum() == 3
         assert sizes[sizes > 1].sum() == round(share * 80)
     assert set(found[0.25].annotated) < set(found[0.5].annotated)
-    with pytest.raises(UserError, match="annotations=labels: no class has two of the 1 known labels; expected more"):
-        labels_of_some(labels, np.random.default_rng(1), fraction=0.01)

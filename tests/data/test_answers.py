@@ -159,7 +159,7 @@ def tasks_of(answers: PairAnnotations, rows: np.ndarray) -> set[int]:
 
 
 def test_all_tasks_are_the_file(made_up: tuple[np.ndarray, Dataset], crowd: Crowd) -> None:
-    for options in ({}, {"num_tasks": None, "flipped": 0.0}, {"num_tasks": 91}):
+    for options in ({}, {"num_tasks": None}, {"num_tasks": 91}):
         answers = crowd(0, **options)
         assert np.array_equal(rows_of(answers), made_up[0])
         assert tasks_of(answers, made_up[0]) == set(range(91))
@@ -207,7 +207,7 @@ def check_truth(answers: PairAnnotations, labels: np.ndarray | None) -> None:
         assert truth == pytest.approx(rates, nan_ok=True)
 
 
-@pytest.mark.parametrize("options", [{}, {"num_tasks": 7}, {"flipped": 0.4}, {"num_tasks": 7, "flipped": 1.0}])
+@pytest.mark.parametrize("options", [{}, {"num_tasks": 7}])
 def test_the_truth_is_the_rate_of_right_answers_in_use(
     made_up: tuple[np.ndarray, Dataset], crowd: Crowd, options: dict[str, Any]
 ) -> None:
@@ -223,25 +223,6 @@ def test_the_truth_about_pairs_that_an_annotator_has_not_seen_is_not_known(crowd
     assert not np.isnan(answers.true_specificity).any()
 
 
-def test_flipped_annotators_are_drawn_by_the_seed_apart_from_the_tasks(crowd: Crowd) -> None:
-    def flipped(seed: int, **options: Any) -> set[str]:
-        before, after = crowd(seed, **options), crowd(seed, flipped=0.4, **options)
-        assert np.array_equal(rows_of(before)[:, :3], rows_of(after)[:, :3])
-        differs = before.label != after.label
-        names = {before.worker_names[m] for m in before.worker[differs]}
-        assert names.isdisjoint(before.worker_names[m] for m in before.worker[~differs])
-        assert after.simulated
-        assert f", {len(names)} of {before.num_annotators} annotators flipped" in after.source
-        return names
-
-    people = len(set(TASK_OF))
-    assert len(flipped(0)) == round(0.4 * people)
-    assert flipped(0) == flipped(0)
-    assert len({frozenset(flipped(seed)) for seed in range(5)}) > 1
-    few = crowd(0, num_tasks=12)
-    assert len(flipped(0, num_tasks=12)) == round(0.4 * few.num_annotators)
-
-
 @pytest.mark.parametrize("wrong", [0, -1, 92, 2.5, "five", True])
 def test_a_number_of_tasks_that_there_is_not(crowd: Crowd, wrong: Any) -> None:
     with pytest.raises(
@@ -250,25 +231,15 @@ def test_a_number_of_tasks_that_there_is_not(crowd: Crowd, wrong: Any) -> None:
         crowd(0, num_tasks=wrong)
 
 
-@pytest.mark.parametrize("wrong", [-0.1, 1.1, "half", True])
-def test_a_fraction_that_is_none(crowd: Crowd, wrong: Any) -> None:
-    with pytest.raises(
-        UserError, match=rf"^annotations\.flipped={shown(wrong)}: expected a fraction of the annotators, from 0 to 1$"
-    ):
-        crowd(0, flipped=wrong)
-
-
 @pytest.mark.needs_data
 def test_part_of_the_real_crowd(public_data: Callable[[str], Path]) -> None:
     root = public_data("mnist_crowd")
     data = load_dataset("mnist", public_data("mnist"))
-    answers, flipped = (load_annotations("crowd", data, 3, root, num_tasks=10, flipped=f) for f in (0.0, 0.5))
+    answers = load_annotations("crowd", data, 3, root, num_tasks=10)
     assert answers is not None
-    assert flipped is not None
     assert (answers.num_pairs, answers.num_tasks) == (6300, 10)
     assert answers.num_annotators == len(np.unique(answers.worker)) <= 10
-    for part in (answers, flipped):
-        check_truth(part, data.labels)
+    check_truth(answers, data.labels)
 
 
 @pytest.mark.needs_data

@@ -153,19 +153,6 @@ def test_tables_of_scikit_learn() -> None:
     assert (digits.num_items, digits.num_features, digits.num_classes) == (183 + 174, 64, 2)
 
 
-def test_families_look_alike() -> None:
-    data = load_dataset("benchmark", Path("unused"), which="families")
-    assert data.labels is not None
-    assert (data.num_items, data.num_features, data.num_classes) == (4500, 166, 14)
-    features = data.features[:, np.arange(166) % 5 > 0].astype(np.float64)  # those that are not skewed
-    features = (features - features.mean(0)) / features.std(0)
-    centre = np.stack([features[data.labels == k].mean(0) for k in range(14)])
-    distance = np.linalg.norm(centre[:, None] - centre, axis=2)
-    family = np.repeat(np.arange(4), (4, 3, 4, 3))
-    alike = (family[:, None] == family) & ~np.eye(14, dtype=bool)
-    assert distance[alike].mean() < 0.8 * distance[family[:, None] != family].mean()
-
-
 def test_members_of_a_wheel(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "toy.whl", "w") as archive:
         archive.writestr("toy/raw/a.dat", b"content")

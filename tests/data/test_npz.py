@@ -97,9 +97,8 @@ def test_a_file_is_read_by_the_names_that_a_table_may_have(tmp_path: Path, names
     assert found.labels.tolist() == np.unique(table.labels, return_inverse=True)[1].tolist()
 
 
-def test_answers_of_a_file_can_be_flipped_but_not_drawn(tmp_path: Path) -> None:
+def test_answers_of_a_file_are_all_of_them(tmp_path: Path) -> None:
     write(tmp_path / "crowds", features=FEATURES, labels=LABELS, pairs=PAIRS)
-    assert np.array_equal(crowd(tmp_path, flipped=1.0).label, 1 - PAIRS[:, 3])
     with pytest.raises(UserError, match=r"^annotations\.num_tasks=3: expected null, all answers of data=people"):
         crowd(tmp_path, num_tasks=3)
 

@@ -11,7 +11,6 @@ from scipy import integrate, optimize, stats
 
 from semicrowd.crowd import simulate
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.crowd.simulate import misplaced
 from semicrowd.crowd.two_coin import FLAT_PRIOR, hits_and_misses
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.expfam.shared_prior import common_beta
@@ -32,7 +31,11 @@ def grouped(rng: np.random.Generator, slip: float, num_tasks: int) -> tuple[np.n
     i, j = np.triu_indices(SIZE, 1)
     answers = []
     for of_task in kinds:
-        group = misplaced(of_task, of_task, slip, rng)
+        group = of_task.copy()
+        for item in np.flatnonzero(rng.random(SIZE) < slip):  # misplaced: to a group of another kind, or alone
+            others = np.setdiff1d(of_task, of_task[item])
+            place = rng.integers(len(others) + 1)
+            group[item] = others[place] if place < len(others) else KINDS + 1 + item
         answers.append(group[i] == group[j])
     offset = SIZE * np.arange(num_tasks)[:, None]
     task = np.repeat(np.arange(num_tasks), len(i))

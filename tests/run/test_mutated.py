@@ -97,7 +97,7 @@ def _accepted(value: Any) -> set[str]:
 def test_the_table_is_of_every_setting() -> None:
     assert len(CASES) * len(MUTATIONS) > 1000
     assert {"seed", "restarts", "model.hidden", "start.cells", "views.shift", "trainer.progress", "logger.uri",
-            "data.pca", "annotations.flipped", "model.n_held"} <= {name for _, name in CASES.values()}  # fmt: skip
+            "data.pca", "annotations.num_tasks", "model.n_held"} <= {name for _, name in CASES.values()}  # fmt: skip
 
 
 #: What ended in a traceback, was accepted, hung, or took earlier results with it.

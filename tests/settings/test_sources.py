@@ -30,30 +30,26 @@ def test_lists_and_single_numbers_are_rates() -> None:
 
 
 @pytest.mark.parametrize(
-    ("group", "name", "options", "message"),
+    ("group", "name", "options", "setting"),
     [
-        (
-            "data", "mnst", {},
-            "data=mnst: no such data; the nearest is mnist; there are pinwheel, shapes, mnist, face, cifar10",
-        ),
-        ("annotations", "people", {}, "annotations=people: no such annotations; there are none, two_coin"),
-        ("data", "table", {"pth": "x"}, "data.pth: no such setting; the nearest is data.path"),
-        ("data", "table", {"path": 3}, "data.path=3: expected the path of a file"),
-        ("data", "pinwheel", {"points_per_class": True}, "data.points_per_class=true: expected a whole number >= 1"),
-        ("data", "cifar10", {"pca": 3073}, "data.pca=3073: expected auto, a whole number from 1 to 3072, or null"),
-        ("annotations", "two_coin", {"sensitivity": []}, "annotations.sensitivity=[]: expected probabilities"),
-        ("annotations", "two_coin", {"sensitivity": [0.9, None]}, "annotations.sensitivity=[0.9, null]: expected prob"),
-        ("annotations", "two_coin", {"specificity": float("nan")}, "annotations.specificity=nan: expected probabil"),
-        ("annotations", "two_coin", {"specificity": [1, 1]}, "annotations.specificity: 2 numbers; expected one, or"),
-        ("annotations", "quota", {"sensitivity": [0.5] * 3}, "annotations.sensitivity: 3 numbers; expected one, or"),
-        ("annotations", "tasks", {"sensitivity": [0.0] + [0.9] * 47}, "annotations=tasks: expected sensitivity > 0"),
-        ("annotations", "tasks", {"num_annotators": 92}, "annotations.num_tasks=91: expected one or more for each"),
-        ("annotations", "crowd", {"num_tasks": 92}, "annotations.num_tasks=92: expected a whole number from 1 to 91"),
-        ("annotations", "crowd", {"flipped": 2}, "annotations.flipped=2: expected a fraction of the annotators"),
+        ("data", "mnst", {}, "data=mnst"),
+        ("annotations", "people", {}, "annotations=people"),
+        ("data", "table", {"pth": "x"}, "data.pth"),
+        ("data", "table", {"path": 3}, "data.path=3"),
+        ("data", "pinwheel", {"points_per_class": True}, "data.points_per_class=true"),
+        ("data", "cifar10", {"pca": 3073}, "data.pca=3073"),
+        ("annotations", "two_coin", {"sensitivity": []}, "annotations.sensitivity=[]"),
+        ("annotations", "two_coin", {"sensitivity": [0.9, None]}, "annotations.sensitivity=[0.9, null]"),
+        ("annotations", "two_coin", {"specificity": float("nan")}, "annotations.specificity=nan"),
+        ("annotations", "two_coin", {"specificity": [1, 1]}, "annotations.specificity"),
+        ("annotations", "quota", {"sensitivity": [0.5] * 3}, "annotations.sensitivity"),
+        ("annotations", "tasks", {"sensitivity": [0.0] + [0.9] * 47}, "annotations=tasks"),
+        ("annotations", "tasks", {"num_annotators": 92}, "annotations.num_tasks=91"),
+        ("annotations", "crowd", {"num_tasks": 92}, "annotations.num_tasks=92"),
     ],
 )  # fmt: skip
-def test_what_does_not_fit_is_named(group: str, name: str, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(UserError, match="^" + re.escape(message)):
+def test_what_does_not_fit_is_named(group: str, name: str, options: dict[str, Any], setting: str) -> None:
+    with pytest.raises(UserError, match=f"^{re.escape(setting)}:"):
         source_settings(group, name, options)
 
 

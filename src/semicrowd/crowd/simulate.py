@@ -1,10 +1,9 @@
-"""Simulated answers about pairs or as groupings, and real answers with added errors. Callers pass the generator."""
+"""Simulated answers about pairs or as groupings. Callers pass the generator."""
 
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.index import pairs_within
@@ -13,87 +12,17 @@ from semicrowd.settings.fields import shown
 from semicrowd.settings.sources import LabelSettings, QuotaSettings, TasksSettings, TwoCoinSettings
 
 
-@dataclass(frozen=True)
-class Families:
-    """Families of similar classes.
-
-    Attributes
-    ----------
-    of_class : family of each of the sorted classes: consecutive classes, in parts of nearly equal size
-    classes : sorted classes
-    alike : probability that two classes of a family are merged in a task
-    share : share of the pairs of items of different classes whose classes are in the same family
-    """
-
-    of_class: Int[np.ndarray, "K"]
-    classes: Int[np.ndarray, "K"]
-    alike: float
-    share: float
-
-    @classmethod
-    def of(cls, labels: np.ndarray, classes: np.ndarray, number: int, alike: float) -> "Families":
-        """Make ``number`` families of the given classes; ``labels`` are those of the annotated items."""
-        size = np.array([(labels == one).sum() for one in classes])
-        of_class = np.arange(len(classes)) * number // len(classes)
-        pairs = np.triu(np.outer(size, size), k=1)
-        share = pairs[of_class[:, None] == of_class].sum() / max(pairs.sum(), 1)
-        return cls(of_class, classes, alike, float(share))
-
-    def meeting(self, wanted: float) -> float:
-        """Probability of merging two groups of classes, so that two random classes are merged with ``wanted``.
-
-        Raises
-        ------
-        UserError
-            If the merges within families alone have a higher probability than ``wanted``.
-        """
-        alone = self.share * self.alike
-        if alone > wanted + 1e-12:
-            most = f"{wanted / self.share:.3g} at most"
-            raise UserError(f"annotations.alike={self.alike:g}: expected {most}, for this specificity")
-        return max(wanted - alone, 0.0) / (1 - alone) if alone < 1 else 0.0
-
-
-def grouping(
-    labels: np.ndarray,
-    sensitivity: float,
-    specificity: float,
-    rng: np.random.Generator,
-    families: Families | None = None,
-) -> np.ndarray:
+def grouping(labels: np.ndarray, sensitivity: float, specificity: float, rng: np.random.Generator) -> np.ndarray:
     """Group of each item of a task, [n].
 
     If s is the sensitivity, an item is put into a group of its own with probability 1 − √s. Two classes are merged with
-    probability m = (1 − specificity) / s: first classes of a family, then any classes.
+    probability m = (1 − specificity) / s.
     """
     classes, code = np.unique(labels, return_inverse=True)
-    meet = (1 - specificity) / sensitivity
-    table = np.arange(len(classes))
-    if families is not None:
-        family = families.of_class[np.searchsorted(families.classes, classes)]
-        for one in np.unique(family):
-            inside = np.flatnonzero(family == one)
-            table[inside] = inside[_restaurant(len(inside), families.alike, rng)]
-        meet = families.meeting(meet)
-    tables, seat = np.unique(table, return_inverse=True)
-    group = _restaurant(len(tables), meet, rng)[seat][code]
+    group = _restaurant(len(classes), (1 - specificity) / sensitivity, rng)[code]
     alone = rng.random(len(labels)) >= np.sqrt(sensitivity)
     group[alone] = len(classes) + np.flatnonzero(alone)
     return group
-
-
-def misplaced(group: np.ndarray, labels: np.ndarray, share: float, rng: np.random.Generator) -> np.ndarray:
-    """The grouping [n] after moving each item, with probability ``share``, to another group or to one of its own.
-
-    The new group is drawn uniformly from the groups without items of its class and a group of its own. All moves refer
-    to the grouping before any of them.
-    """
-    slipped = group.copy()
-    for item in np.flatnonzero(rng.random(len(group)) < share):
-        others = np.setdiff1d(group, group[labels == labels[item]])
-        place = rng.integers(len(others) + 1)
-        slipped[item] = others[place] if place < len(others) else group.max() + 1 + item
-    return slipped
 
 
 def taken_for(
@@ -108,45 +37,6 @@ def taken_for(
     up_to = seen_as[labels].cumsum(1)
     drawn: np.ndarray = (rng.random((len(labels), 1)) * up_to[:, -1:] >= up_to).sum(1)
     return drawn
-
-
-@dataclass(frozen=True)
-class Habits:
-    """Annotators who group at random, and annotators who do not distinguish two of the classes.
-
-    Attributes
-    ----------
-    guesses : whether the annotator groups at random
-    merged : annotator → the two classes that the annotator does not distinguish
-    """
-
-    guesses: Bool[np.ndarray, "M"]
-    merged: dict[int, tuple[int, int]]
-
-    @classmethod
-    def draw(cls, settings: TasksSettings, labels: np.ndarray, rng: np.random.Generator) -> "Habits":
-        """Draw the annotators with one of these habits, and two of the classes in ``labels`` for each who merges.
-
-        No annotator has both habits. Without either habit the random generator is not used.
-        """
-        count = settings.num_annotators
-        guessing, merging = round(settings.guessing * count), round(settings.merging * count)
-        guesses = np.zeros(count, bool)
-        if not guessing and not merging:
-            return cls(guesses, {})
-        order, classes = rng.permutation(count), np.unique(labels)
-        guesses[order[:guessing]] = True
-        if merging and len(classes) < 2:
-            raise UserError("annotations.merging: expected items of at least two classes")
-        chosen = order[guessing : guessing + merging].tolist()
-        return cls(guesses, {m: tuple(rng.choice(classes, 2, replace=False).tolist()) for m in chosen})
-
-    def seen(self, annotator: int, labels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Classes that the annotator assigns to the items [n] of a task; in random order if the annotator guesses."""
-        if annotator in self.merged:
-            kept, other = self.merged[annotator]
-            labels = np.where(labels == other, kept, labels)
-        return rng.permutation(labels) if self.guesses[annotator] else labels
 
 
 def _restaurant(count: int, meet: float, rng: np.random.Generator) -> np.ndarray:
@@ -272,11 +162,7 @@ def tasks(
     seen_as : [K, K] P(an annotator assigns an item of class k to class l) in a task; None: no confusion
     options : see :class:`semicrowd.settings.sources.TasksSettings`. Annotated items are drawn uniformly and distributed
         evenly to the tasks. Each annotator has at least one task; the remaining tasks go to random annotators. The
-        rates are expectations over pairs, before annotators are flipped (:func:`flip_annotators`). With ``families``
-        classes of a family are merged more often than others, and the rates are means over all pairs.
-
-        Further errors are added if annotators merge classes or guess, classes are confused, or items are misplaced
-        (:class:`Habits`, :func:`taken_for`, :func:`misplaced`). The true rates are then computed from the answers.
+        rates are expectations over pairs; with ``seen_as`` they are computed from the answers
     """
     s = TasksSettings(**options)
     alpha, beta = np.array(s.rates, np.float64)
@@ -288,24 +174,17 @@ def tasks(
     further = rng.integers(s.num_annotators, size=s.num_tasks - s.num_annotators)
     annotator = rng.permutation(np.concatenate([np.arange(s.num_annotators), further]))
     sizes = [low] * s.num_tasks if low == high else rng.integers(low, high + 1, s.num_tasks).tolist()
-    habits = Habits.draw(s, labels[items], rng)
-    classes = np.unique(labels[items]) if seen_as is None else np.arange(len(seen_as))
-    families = None if s.families is None else Families.of(labels[items], classes, s.families, s.alike)
     shared, groups = share_out(items, sizes, rng), []
     for members, m in zip(shared, annotator.tolist(), strict=True):
-        looks = labels[members] if seen_as is None else taken_for(labels[members], seen_as, rng)
-        seen = habits.seen(m, looks, rng)
-        group = grouping(seen, alpha[m], beta[m], rng, families)
-        groups.append(misplaced(group, seen, s.misplaced, rng) if s.misplaced else group)
+        seen = labels[members] if seen_as is None else taken_for(labels[members], seen_as, rng)
+        groups.append(grouping(seen, alpha[m], beta[m], rng))
     i, j, task = pairs_within(shared)
     one, two, _ = pairs_within(groups)
     answers = PairAnnotations.from_arrays(
         i, j, annotator[task], one == two, task=task, num_items=len(labels),
         true_sensitivity=alpha, true_specificity=beta, simulated=True, source="tasks (simulated)",
     )
-    if s.misplaced or habits.merged or habits.guesses.any() or seen_as is not None:
-        answers = answers.with_true_rates(labels)
-    return flip_annotators(answers, s.flipped, rng)
+    return answers if seen_as is None else answers.with_true_rates(labels)
 
 
 def labels_of_some(labels: np.ndarray, rng: np.random.Generator, **options: Any) -> PairAnnotations:
@@ -326,34 +205,6 @@ def labels_of_some(labels: np.ndarray, rng: np.random.Generator, **options: Any)
     return PairAnnotations.from_arrays(
         known[linked], known[linked + 1], ones - 1, ones, num_items=len(labels), worker_names=["labels"],
         simulated=True, source="labels (simulated)",
-    )
-
-
-def flip_annotators(answers: PairAnnotations, fraction: float, rng: np.random.Generator) -> PairAnnotations:
-    """Invert all answers of some annotators, and their true rates accordingly.
-
-    The inverted answers to a task are no longer a grouping. If at least one annotator is inverted, the answers are
-    marked as simulated, even if they were real, and their source contains the number of inverted annotators.
-
-    Parameters
-    ----------
-    fraction : share of the annotators, from 0 to 1, rounded to a whole number of them (ties to even), drawn uniformly.
-        With the same state of the generator, a larger fraction includes the annotators of a smaller one
-    """
-    count = round(fraction * answers.num_annotators)
-    if count == 0:
-        return answers
-    chosen = np.zeros(answers.num_annotators, bool)
-    chosen[rng.permutation(answers.num_annotators)[:count]] = True
-    quality = (answers.true_sensitivity, answers.true_specificity)
-    sensitivity, specificity = (None if rates is None else np.where(chosen, 1 - rates, rates) for rates in quality)
-    return replace(
-        answers,
-        label=np.where(chosen[answers.worker], 1 - answers.label, answers.label),
-        true_sensitivity=sensitivity,
-        true_specificity=specificity,
-        simulated=True,
-        source=f"{answers.source}, {count} of {answers.num_annotators} annotators flipped",
     )
 
 

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from semicrowd.crowd import csv_file, realistic, simulate
+from semicrowd.crowd import csv_file, simulate
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.answer_table import AnswerTable, canonical
-from semicrowd.crowd.realistic import experts
 from semicrowd.crowd.wording import Wording
 from semicrowd.data import Dataset
 from semicrowd.data.answer_files import anonymised
@@ -36,8 +35,6 @@ SIMULATORS: dict[str, Callable[..., PairAnnotations]] = {
     "quota": simulate.quota,
     "tasks": simulate.tasks,
     "labels": simulate.labels_of_some,
-    "realistic": realistic.realistic,
-    "realistic_tasks": realistic.realistic_tasks,
 }
 
 _CROWD_FILE = "crowd_annotations_mnist.npy"
@@ -96,10 +93,9 @@ def load_annotations(
 
     Parameters
     ----------
-    kind : ``none``; ``two_coin``, ``quota``, ``tasks``, ``realistic``, ``realistic_tasks``, ``experts``, ``labels``
-        (simulated); ``crowd`` (real answers: those about MNIST, or those that an .npz file contains) or ``file``
-    seed : of the run; simulators, the choice of crowd tasks and the flipping of annotators use its streams
-        "annotations" and "annotations/flipped"
+    kind : ``none``; ``two_coin``, ``quota``, ``tasks``, ``labels`` (simulated); ``crowd`` (real answers: those about
+        MNIST, or those that an .npz file contains) or ``file``
+    seed : of the run; simulators and the choice of crowd tasks use its stream "annotations"
     root : data root
     files : those of ``file``, where they have been read before the data (:func:`read_files_of`)
     options : of the kind; see :mod:`semicrowd.settings.sources`
@@ -130,17 +126,12 @@ def load_annotations(
             "expected a column label, or annotations=file with answers of people"
         )
     rng = stream(seed, "annotations")
-    if kind == "experts":
-        if data.missing:
-            raise UserError(f"annotations=experts: {data.missing}; expected features without missing values")
-        return experts(data.features, data.labels, rng, **vars(settings))
-    # Some annotators of a realistic crowd answer by other labels of the items, if the data have them.
-    others: tuple[np.ndarray | None, ...] = (data.other_labels,) if kind.startswith("realistic") else ()
+    confused: tuple[np.ndarray, ...] = ()
     if isinstance(settings, TasksSettings) and settings.confused is not None:
         if data.name != "cifar10":
             raise UserError(f"annotations.confused={settings.confused}: expected data=cifar10, not data={data.name}")
-        others = (confusions(root, data.test_labels),)
-    return SIMULATORS[kind](data.labels, rng, *others, **vars(settings))
+        confused = (confusions(root, data.test_labels),)
+    return SIMULATORS[kind](data.labels, rng, *confused, **vars(settings))
 
 
 def answers_of_files(
@@ -210,17 +201,14 @@ def _crowd(data: Dataset, root: Path, seed: int, settings: CrowdSettings) -> Pai
     """Real answers: those of the data's own file, or the 57,330 answers of 48 annotators to 91 tasks about MNIST.
 
     Of the latter ``settings.num_tasks`` selects some tasks at random; annotators keep their names. If labels are known,
-    an annotator's true rates are the shares of correct answers among the answers in use, and then a share
-    ``settings.flipped`` of the annotators is inverted.
+    an annotator's true rates are the shares of correct answers among the answers in use.
     """
     answers = data.answers
     if answers is None:
         answers = _of_mnist(data, root, seed, settings.num_tasks)
     elif settings.num_tasks is not None:
         raise UserError(f"annotations.num_tasks={settings.num_tasks}: expected null, all answers of data={data.name}")
-    if data.labels is not None:
-        answers = answers.with_true_rates(data.labels)
-    return simulate.flip_annotators(answers, settings.flipped, stream(seed, "annotations/flipped"))
+    return answers if data.labels is None else answers.with_true_rates(data.labels)
 
 
 def _of_mnist(data: Dataset, root: Path, seed: int, num_tasks: int | None) -> PairAnnotations:

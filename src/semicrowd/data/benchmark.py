@@ -9,7 +9,7 @@ from sklearn.preprocessing import scale
 from semicrowd.data.dataset import Dataset, drawn
 from semicrowd.data.fetch import fetch
 from semicrowd.data.formats import Table, read_activities, read_expressions, read_keel, read_texts, read_wifi
-from semicrowd.data.generated import draw_chains, draw_families, hash_of
+from semicrowd.data.generated import draw_chains, hash_of
 from semicrowd.data.own import WANTED, read_own
 from semicrowd.data.public import PUBLIC
 from semicrowd.errors import UserError
@@ -22,7 +22,7 @@ _READERS: dict[str, Callable[[Path], Table]] = {
     "optdigits": read_keel, "pen": read_keel, "letter": read_keel, "leukaemia": read_expressions,
     "lung": read_expressions, "activities": read_activities,
 }  # fmt: skip
-_GENERATED: dict[str, Callable[[], Table]] = {"families": draw_families, "chains": draw_chains}
+_GENERATED: dict[str, Callable[[], Table]] = {"chains": draw_chains}
 
 
 def load_benchmark(root: Path, settings: BenchmarkSettings) -> Dataset:

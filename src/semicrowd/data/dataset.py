@@ -29,7 +29,6 @@ class Dataset:
     class_names : name of each class in ``labels``; None if classes have only numbers
     num_classes : number of classes, if known
     sequence : sequence of each item, int64, in the order of the items; None for data without order
-    other_labels : other labels of the same items, int64, for simulated annotators who answer by them; None without them
     answers : real answers that belong to the data set, or None
     missing : description of the position of the first missing value, for messages; empty if there is none
     files : file from which each item was read; None if items are not files
@@ -56,7 +55,6 @@ class Dataset:
     class_names: tuple[str, ...] | None = None
     num_classes: int | None = None
     sequence: Int[np.ndarray, "N"] | None = None
-    other_labels: Int[np.ndarray, "N"] | None = None
     answers: PairAnnotations | None = None
     missing: str = ""
     files: tuple[str, ...] | None = None
@@ -91,12 +89,11 @@ class Dataset:
         for what, named in (("files", self.files), ("ids", self.ids)):
             if named is not None and len(named) != self.num_items:
                 raise UserError(f"data={self.name}: {what}: expected {self.num_items}, got {len(named)}")
-        for name, numbers in (("sequence", self.sequence), ("other labels", self.other_labels)):
-            if numbers is not None and (numbers.shape != (self.num_items,) or numbers.dtype != np.int64):
-                raise UserError(
-                    f"data={self.name}: {name}: expected {self.num_items} int64, "
-                    f"got {numbers.dtype} {list(numbers.shape)}"
-                )
+        walk = self.sequence
+        if walk is not None and (walk.shape != (self.num_items,) or walk.dtype != np.int64):
+            raise UserError(
+                f"data={self.name}: sequence: expected {self.num_items} int64, got {walk.dtype} {list(walk.shape)}"
+            )
 
     def with_gaps_filled(self) -> Self:
         """A copy with missing values replaced by medians, and missing indicators; unchanged for data without

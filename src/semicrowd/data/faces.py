@@ -36,15 +36,14 @@ def load_face(root: Path, settings: FaceSettings) -> Dataset:
     Returns
     -------
     Dataset
-        ``features`` [624, pca] or [624, 960] in the table's order, ``labels`` the pose: straight, left, right, up;
-        ``other_labels`` the person.
+        ``features`` [624, pca] or [624, 960] in the table's order, ``labels`` the pose: straight, left, right, up.
 
     Raises
     ------
     UserError
         If the table cannot be fetched.
     """
-    pixels, pose, person = read_faces(root)
+    pixels, pose = read_faces(root)
     labels = np.array([POSES.index(name) for name in pose], np.int64)
     features, shape = pixels, FACE_SHAPE if settings.pca is None else None
     if settings.pca is not None:
@@ -52,15 +51,14 @@ def load_face(root: Path, settings: FaceSettings) -> Dataset:
     hashes = {file.name: file.sha256 for file in PUBLIC["face"].files}
     return Dataset(
         "face", features.astype(np.float32), labels, image_shape=shape, hashes=hashes, num_classes=len(POSES),
-        other_labels=person,
     )  # fmt: skip
 
 
-def read_faces(root: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Pixels / 255 [624, 960], names of the poses and numbers of the people [624]; fetched if missing."""
+def read_faces(root: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Pixels / 255 [624, 960] and names of the poses [624]; fetched if missing."""
     with np.load(fetch_faces(root), allow_pickle=False) as table:
         pixels = table["images"].reshape(-1, FACE_SHAPE[0] * FACE_SHAPE[1]) / 255
-        return pixels, table["pose"], table["person"].astype(np.int64)
+        return pixels, table["pose"]
 
 
 def fetch_faces(root: Path) -> Path:

@@ -35,7 +35,6 @@ from semicrowd.settings.fields import (
     text,
     whole,
 )
-from semicrowd.settings.realistic import ExpertsSettings, Grouped, RealisticSettings, RealisticTasksSettings
 
 #: Number of tasks in the real answers about MNIST.
 CROWD_TASKS = 91
@@ -45,7 +44,6 @@ Rates = float | Sequence[float]
 
 
 _RATES = expecting("probabilities between 0 and 1", either(number(0, 1), each(number(0, 1), "[.9, .8]", least=1)))
-_SHARE_FLIPPED = expecting("a fraction of the annotators, from 0 to 1", number(0, 1))
 _COUNT = whole(1)
 
 
@@ -165,7 +163,6 @@ BENCHMARKS = {
     "wifi_11": "4,516 scans of user 11 on 8 floors, signals of 357 access points (UCI 310)",
     "wifi_14": "1,596 scans of user 14 on 4 floors, signals of 184 access points (UCI 310)",
     "chains": "300 generated two-dimensional points, 2 chains of 5 Gaussians each (Nguyen et al. 2017, Fig. 2)",
-    "families": "4,500 generated items, 166 features, 14 classes of unequal size in 4 families of similar classes",
 }
 
 
@@ -292,7 +289,7 @@ class QuotaSettings(Rated):
 
 
 @dataclass(frozen=True)
-class TasksSettings(Grouped, Rated):
+class TasksSettings(Rated):
     """Simulated: annotators group the items of tasks (grids), as for MNIST; answers are all pairs of a task."""
 
     num_annotators: int = setting(48, "M, number of annotators", whole(1, 100_000))
@@ -305,28 +302,27 @@ class TasksSettings(Grouped, Rated):
     )
     sensitivity: Rates = setting(0.98, "P(answer same | same), for all annotators or a list", _RATES)
     specificity: Rates = setting(0.99, "P(answer different | different), for all annotators or a list", _RATES)
-    families: int | None = setting(
-        None, "number of families of similar classes, made of neighbouring classes; null: none", _COUNT, optional=True
-    )
-    alike: float = setting(0.5, "P(an annotator merges two classes of a family in a task)", number(0, 1))
-    misplaced: float = setting(
-        0.0, "share of the items of a task that are put into another class's group, or alone", number(0, 1)
-    )
-    merging: float = setting(0.0, "share of the annotators who always merge the same two classes", _SHARE_FLIPPED)
-    guessing: float = setting(0.0, "share of the annotators who group at random", _SHARE_FLIPPED)
-    flipped: float = setting(0.0, "share of the annotators who always give the opposite answer", _SHARE_FLIPPED)
     confused: str | None = setting(
         None, "cifar10h: each annotator confuses classes with the frequencies of real people (Peterson et al. 2019; "
         "data=cifar10); null: no confusion", choice("cifar10h"), optional=True,
     )  # fmt: skip
 
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """Minimum and maximum number of items in a task."""
+        return (self.task_size, self.task_size) if isinstance(self.task_size, int) else self.task_size
+
     def __post_init__(self) -> None:
         super().__post_init__()
+        low, high = self.sizes
+        if low > high:
+            raise UserError(f"annotations.task_size=[{low}, {high}]: expected [minimum, maximum]")
+        if self.num_tasks < self.num_annotators:
+            raise UserError(
+                f"annotations.num_tasks={self.num_tasks}: expected one or more for each of {self.num_annotators}"
+            )
         if any(a <= 0 or a + b < 1 for a, b in zip(*self.rates, strict=True)):
             raise UserError("annotations=tasks: expected sensitivity > 0 and sensitivity + specificity >= 1")
-        if self.merging + self.guessing > 1:
-            rest = f"{1 - self.merging:g} at most, because the other annotators merge classes"
-            raise UserError(f"annotations.guessing={self.guessing}: expected {rest}")
 
 
 @dataclass(frozen=True)
@@ -344,7 +340,6 @@ class CrowdSettings(AnswerSettings):
         None, "number of MNIST's 91 tasks, drawn by the seed (a larger number includes those of a smaller); null: all",
         expecting(f"a whole number from 1 to {CROWD_TASKS}, or null for all", whole(1, CROWD_TASKS)), optional=True,
     )  # fmt: skip
-    flipped: float = setting(0.0, "share of the annotators whose answers are all inverted", _SHARE_FLIPPED)
     anonymise: bool = setting(False, ANONYMISE, flag())
 
 
@@ -366,9 +361,6 @@ ANSWERS: dict[str, type[Settings]] = {
     "two_coin": TwoCoinSettings,
     "quota": QuotaSettings,
     "tasks": TasksSettings,
-    "realistic": RealisticSettings,
-    "realistic_tasks": RealisticTasksSettings,
-    "experts": ExpertsSettings,
     "labels": LabelSettings,
     "crowd": CrowdSettings,
     "file": FileSettings,

@@ -64,10 +64,11 @@ def test_rows_without_a_number_of_the_paper_are_there_before_they_have_run(tmp_p
 
 
 def test_ranks_are_averaged_over_the_runs_that_have_one_and_the_others_are_named(tmp_path: Path) -> None:
-    one, other = finished("mnist_flipped", 0, workers__sensitivity_rank=0.4), finished("mnist_flipped", 3)
+    name = "mnist_simulated_tasks"
+    one, other = finished(name, 0, workers__sensitivity_rank=0.4), finished(name, 3)
     del other.metrics["workers/sensitivity_rank"]
     found = cells(table_1(tmp_path, one, other))
-    label = "BayesSCDC, with, answers of half of the annotators inverted"
+    label = "BayesSCDC, simulated tasks, sensitivity .7, specificity .85"
     rank = found[label, "sensitivity rank"]
     assert (summary_of(rank).mean, summary_of(rank).seeds, rank.remark) == (0.4, (0,), "seed 3: not defined")
     nowhere = found[label, "specificity rank"]
