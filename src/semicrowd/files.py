@@ -238,9 +238,11 @@ def _locked(path: Path) -> int:
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except BlockingIOError:
         os.close(descriptor)
         raise
+    except OSError:  # a file system without locks
+        pass
     return descriptor
 
 

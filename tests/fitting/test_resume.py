@@ -1,6 +1,7 @@
 """A fit that is stopped between two epochs and goes on is the fit that was not stopped, to the last bit."""
 
 import os
+import re
 import signal
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -90,23 +91,24 @@ def test_sigterm_ends_a_fit_as_ctrl_c_does(tmp_path: Path) -> None:
     assert len(rows) < 1 + EPOCHS
 
 
-@pytest.mark.parametrize("damage", ["cut", "other", "text"])
-def test_a_damaged_checkpoint_is_refused(damage: str, tmp_path: Path) -> None:
+def test_a_checkpoint_that_is_damaged_or_not_whole_is_refused(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         run(new("scdc"), tmp_path, stop)
     path = tmp_path / CHECKPOINT
-    if damage == "cut":
-        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-    elif damage == "other":
-        torch.save({"state": 1}, path)
-    else:
-        path.write_text("no checkpoint")
-    with pytest.raises(UserError, match=r"checkpoint.*; delete it and start again without resume=true"):
-        run(new("scdc"), tmp_path, resume=True)
+    good, whole = torch.load(path, weights_only=True), path.read_bytes()
+    damaged: list[Any] = [whole[: len(whole) // 2], b"no checkpoint", {"state": 1}]
+    parts = "optimizer_states", "loops", "callbacks", "epoch", "global_step", "state_dict", "verdicts"
+    damaged += [{key: value for key, value in good.items() if key != part} for part in parts]
+    damaged += [good | {"optimizer_states": []}, good | {"optimizer_states": good["optimizer_states"] * 2},
+                good | {"loops": {}}, good | {"callbacks": {}}]  # fmt: skip
+    for content in damaged:
+        path.write_bytes(content) if isinstance(content, bytes) else torch.save(content, path)
+        with pytest.raises(UserError, match=re.escape(str(path))):
+            run(new("scdc"), tmp_path, resume=True)
 
 
 def test_a_checkpoint_of_another_model_is_refused(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         run(new("scdc"), tmp_path, stop)
-    with pytest.raises(UserError, match="a checkpoint of another model"):
+    with pytest.raises(UserError, match=r"last\.ckpt"):
         run(new("bayes"), tmp_path, resume=True)

@@ -1,3 +1,4 @@
+import errno
 import json
 import multiprocessing
 import os
@@ -180,3 +181,14 @@ def test_what_a_killed_process_was_writing_goes_when_the_run_goes_on(tmp_path: P
         path.touch()
     with RunDirectory(tmp_path):
         assert [path.exists() for path in (*cut_off, own)] == [False, False, True]
+
+
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOSYS])
+def test_a_file_system_without_locks_will_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    def flock(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr("fcntl.flock", flock)
+    with RunDirectory(tmp_path / "run") as directory:
+        directory.set_status("finished")
+    assert not is_in_use(tmp_path / "run")

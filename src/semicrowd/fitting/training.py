@@ -117,7 +117,7 @@ class _Recorder(Checkpoint):
 
 
 def check_checkpoint(path: Path, module: ClusteringModule) -> None:
-    """Refuse a file that is no checkpoint, or one of a model with other tensors.
+    """Refuse a file that is no checkpoint or lacks a part, or one of a model with other tensors.
 
     Raises
     ------
@@ -125,10 +125,13 @@ def check_checkpoint(path: Path, module: ClusteringModule) -> None:
         Naming the file and what to do.
     """
     content = read_tensors(path)
-    if not {"state_dict", "loops", "callbacks"} <= content.keys():
-        raise UserError(f"{path}: not a checkpoint of a run; delete it and start again without resume=true")
+    parts: dict[str, Any] = {"state_dict": {}, "loops": {}, "callbacks": {}, "optimizer_states": []} | content
+    whole = {"epoch", "global_step", "verdicts"} <= content.keys() and "fit_loop" in parts["loops"]
+    whole = whole and _Recorder.__qualname__ in parts["callbacks"]
+    if not whole or len(parts["optimizer_states"]) != len(module.configure_optimizers()):
+        raise UserError(f"{path}: not a whole checkpoint of a run; delete it and start again without resume=true")
     expected = {name: value.shape for name, value in module.state_dict().items()}
-    found = {name: value.shape for name, value in content["state_dict"].items()}
+    found = {name: value.shape for name, value in parts["state_dict"].items()}
     if expected != found:
         raise UserError(f"{path}: a checkpoint of another model; delete it and start again without resume=true")
 

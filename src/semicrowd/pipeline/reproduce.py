@@ -6,15 +6,10 @@ results, with the error in place of the failed run's result, and the exit code i
 """
 
 import argparse
-import json
 import os
 import subprocess
 import sys
-from itertools import chain
 from pathlib import Path
-
-import psutil
-from dvc.lock import make_lock
 
 from semicrowd.errors import without_traceback
 from semicrowd.pipeline.experiments import DATA, PARAMS, load_plan, select_profile
@@ -37,38 +32,9 @@ sys.exit(main(["repro"]))
 """
 
 
-def mend_lock(root: Path) -> None:
-    """Delete DVC's list of locks if a killed process has left it, since DVC would stop with an error.
-
-    A file that is cut off is an error for DVC, and so is a process that has ended and is still listed by the system,
-    because its parent has not asked for its exit code (a zombie; in a container they often stay).
-    """
-    folder = root / ".dvc" / "tmp"
-    listed = folder / "rwlock"
-    if not listed.exists():
-        return
-    with make_lock(str(folder / "rwlock.lock"), tmp_dir=str(folder), wait=True):
-        try:
-            locks = json.loads(listed.read_text(encoding="utf-8"))
-            holders = [*locks["write"].values(), *chain.from_iterable(locks["read"].values())]
-            in_use = any(_is_running(holder["pid"]) for holder in holders)
-        except (ValueError, LookupError, TypeError):
-            in_use = False
-        if not in_use:
-            listed.unlink()
-
-
-def _is_running(process: int) -> bool:
-    try:
-        return bool(psutil.Process(process).status() != psutil.STATUS_ZOMBIE)
-    except psutil.NoSuchProcess:
-        return False
-
-
 def reproduce(root: Path) -> int:
     """Run what has changed; returns 0 if all stages succeeded, else 1."""
     allow_missing_git(root)
-    mend_lock(root)
     # This interpreter is the stages' ``python``, the project's data folder their data root.
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
     environment = os.environ | {"PATH": path, "SEMICROWD_DATA": str(root / DATA)}

@@ -67,6 +67,9 @@ def _failed(error: BaseException, arguments: Sequence[str], sweep: bool) -> int:
     if isinstance(error, Exception) and is_mistake(error):
         print(as_typed(f"error: {explain(error, arguments)}"), file=sys.stderr)
         return 2
+    if isinstance(error, MemoryError) and not sweep:
+        print(f"error: the memory is too small for these settings: {error}", file=sys.stderr)
+        return 2
     if isinstance(error, OSError) and not sweep:
         print(f"error: {error.filename or 'a file'}: cannot be used: {error.strerror or error}", file=sys.stderr)
         return 2
