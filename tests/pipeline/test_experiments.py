@@ -248,7 +248,7 @@ def test_every_experiment_is_a_configuration(profile: str, tmp_path: Path) -> No
         data = given.get("path") or given.get("which") or given["name"]
         needs = {"pinwheel": (), "chains": (), "moons": (), "gaussians": (), "walk": ("wifi", "homes"),
                  "iris": (), "wine": (), "activities": ("activities", "texts"),
-                 "data/fifteen_scenes": ("fifteen_scenes",),
+                 "data/fifteen_scenes/table.csv": ("fifteen_scenes",),
                  "data/nus_animals/table.csv": ("nus_animals",)}  # fmt: skip
         # Real answers that nothing stands in for are data too.
         crowd = ("mnist_crowd",) if experiment.settings.get("annotations") == "crowd" else ()
