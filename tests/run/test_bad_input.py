@@ -20,71 +20,59 @@ def refused(done: "CompletedProcess[str]", *said: str) -> None:
         assert text in lines[0]
 
 
-
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "named"),
     [
-        ("data=mnsit", ["data=mnsit", "nearest is mnist"]),
-        ("data=cifar10 data.pca=0", ["data.pca=0", "1 to 3072"]),
-        ("annotations=two-coin", ["annotations=two-coin", "nearest is two_coin"]),
-        ("annotations=crowd", ["annotations=crowd", "data=mnist"]),
-        ("annotations=file", ["annotations.path"]),
-        ("annotations=file annotations.path=nowhere.csv", ["nowhere.csv", "No such file"]),
-        ("data=table", ["data.path"]),
-        ("seed=1,2", ["seed=1,2", "-m"]),
-        ("model.K=1", ["model.K=1", "from 2"]),
-        ("model.K=501", ["model.K=501", "500 items"]),
-        ("epochs=-3", ["epochs=-3"]),
-        ("epoch=3", ["epoch=3", "nearest is epochs"]),
-        ("model.k=3", ["model.k", "nearest is model.K"]),
-        ("bayes", ["bayes", "<setting>=<value>"]),
-        ("seed=[", ["seed=["]),
-        ("model=null", ["null"]),
-        ("start=warm", ["start=warm", "no such start", "cells"]),
-        ("logger=mlflow logger.uri=ftp://nowhere", ["logger.uri=ftp://nowhere", "sqlite:///"]),
-        ("trainer.devices=99 trainer=ddp trainer.accelerator=cpu", ["trainer.devices=99", "this machine has"]),
-        ("hydra.run.dir=items.csv/run", ["items.csv/run", "Not a directory"]),
-        ("-m foo=1,2", ["foo"]),
-        ("~data", ["~data", "data=…"]),
-        ("data=table data.path=a=b.csv", ["data.path=a=b.csv", """'data.path="a=b.csv"'"""]),
-        ("data=table data.path=a,b.csv", ["data.path=a,b.csv", """'data.path="a,b.csv"'"""]),
-        ("data=table data.path=items.csv data.ignore=[size,läuft]", ["data.ignore=[size,läuft]", ""","läuft"]'"""]),
+        ("data=mnsit", "data=mnsit"),
+        ("data=cifar10 data.pca=0", "data.pca=0"),
+        ("annotations=two-coin", "annotations=two-coin"),
+        ("annotations=crowd", "annotations=crowd"),
+        ("annotations=file", "annotations.path"),
+        ("annotations=file annotations.path=nowhere.csv", "nowhere.csv"),
+        ("data=table", "data.path"),
+        ("seed=1,2", "seed=1,2"),
+        ("model.K=1", "model.K=1"),
+        ("model.K=501", "model.K=501"),
+        ("epochs=-3", "epochs=-3"),
+        ("epochs=-1 hydra.run.dir=mine", "epochs=-1"),
+        ("epoch=3", "epoch=3"),
+        ("model.k=3", "model.k"),
+        ("bayes", "bayes"),
+        ("seed=[", "seed=["),
+        ("model=null", "null"),
+        ("start=warm", "start=warm"),
+        ("logger=mlflow logger.uri=https://ann:secret@example.org", "logger.uri"),
+        ("logger=none logger.uri=https://ann:secret@example.org", "logger.uri"),
+        ("trainer.devices=99 trainer=ddp trainer.accelerator=cpu", "trainer.devices=99"),
+        ("data=table data.path=a=b.csv", "data.path=a=b.csv"),
+        ("data=table data.path=a,b.csv", "data.path=a,b.csv"),
     ],
 )
-def test_arguments(train: Command, tmp_path: Path, table: Path, arguments: str, said: list[str]) -> None:
-    refused(train(*arguments.split()), *said)
-    assert sorted(tmp_path.iterdir()) == [table]
+def test_arguments(train: Command, tmp_path: Path, table: Path, arguments: str, named: str) -> None:
+    (tmp_path / "mine").mkdir()
+    done = train(*arguments.split())
+    refused(done, named)
+    assert "secret" not in done.stderr
+    assert sorted(tmp_path.iterdir()) == [table, tmp_path / "mine"]
+    assert not list((tmp_path / "mine").iterdir())
 
 
 @pytest.mark.parametrize(
-    ("rows", "said"),
+    ("name", "content", "named"),
     [
-        (["0,1,ann,1", "0,40,ann,1"], ["line 3, column j", "40", "0 to 39"]),
-        (["0,1,ann,maybe"], ["line 2, column label", "maybe"]),
-        ([], ["no answers"]),
+        ("answers.csv", "i,j,worker,label\n0,1,ann,1\n0,40,ann,1\n", "40"),
+        ("answers.csv", "i,j,worker,label\n0,1,ann,maybe\n", "maybe"),
+        ("answers.csv", "i,j,worker,label\n", "answers.csv"),
+        ("answers.csv", "", "answers.csv"),
+        ("items.csv", "x,y\n1,2\n3,inf\n5,6\n", "y"),
     ],
 )
-def test_answers(train: Command, tmp_path: Path, table: Path, rows: list[str], said: list[str]) -> None:
-    path = tmp_path / "answers.csv"
-    path.write_text("\n".join(["i,j,worker,label", *rows]) + "\n")
-    done = train("data=table", f"data.path={table}", "annotations=file", f"annotations.path={path}")
-    refused(done, "answers.csv", *said)
-    assert sorted(tmp_path.iterdir()) == [path, table]
-
-
-def test_an_answers_file_without_a_byte(train: Command, tmp_path: Path) -> None:
-    path = tmp_path / "answers.csv"
-    path.touch()
-    refused(train("annotations=file", f"annotations.path={path}"), "answers.csv", "empty")
-    assert list(tmp_path.iterdir()) == [path]
-
-
-@pytest.mark.parametrize("value", ["inf", "one"])
-def test_features_that_are_no_numbers(train: Command, tmp_path: Path, value: str) -> None:
-    path = tmp_path / "items.csv"
-    path.write_text(f"x,y\n1,2\n3,{value}\n5,6\n")
-    refused(train("data=table", f"data.path={path}"), "items.csv", "column y", "number")
-    assert list(tmp_path.iterdir()) == [path]
+def test_files(train: Command, tmp_path: Path, table: Path, name: str, content: str, named: str) -> None:
+    (tmp_path / name).write_text(content)
+    before = sorted(tmp_path.iterdir())
+    answers = ["annotations=file", "annotations.path=answers.csv"] if name == "answers.csv" else []
+    refused(train("data=table", f"data.path={table}", *answers), name, named)
+    assert sorted(tmp_path.iterdir()) == before
 
 
 def test_an_array_with_objects_is_not_unpickled(train: Command, tmp_path: Path) -> None:
@@ -98,24 +86,16 @@ def test_a_truncated_mnist_file(train: Command, tmp_path: Path) -> None:
     raw = tmp_path / "data" / "mnist" / "MNIST" / "raw"
     raw.mkdir(parents=True)
     (raw / "train-images-idx3-ubyte").write_bytes(bytes(1000))
-    refused(train("data=mnist"), "train-images-idx3-ubyte", "1000 bytes instead of 47040016", "SEMICROWD_MIRROR")
+    refused(train("data=mnist"), "train-images-idx3-ubyte")
     assert (raw / "train-images-idx3-ubyte").stat().st_size == 1000
     assert not (tmp_path / "runs").exists()
 
 
-@pytest.mark.parametrize(
-    ("size", "said"), [(1000, "1000 bytes instead of 30730000"), (30_730_000, "wrong md5, so its content")]
-)
-def test_a_cifar10_batch_that_is_not_the_published_one(train: Command, tmp_path: Path, size: int, said: str) -> None:
+@pytest.mark.parametrize("size", [1000, 30_730_000])
+def test_a_cifar10_batch_that_is_not_the_published_one(train: Command, tmp_path: Path, size: int) -> None:
     batch = tmp_path / "data" / "cifar10" / "cifar-10-batches-bin" / "data_batch_1.bin"
     batch.parent.mkdir(parents=True)
     with batch.open("wb") as file:
         file.truncate(size)
-    refused(train("data=cifar10"), "data_batch_1.bin", said, "cifar-10-binary.tar.gz")
+    refused(train("data=cifar10"), "data_batch_1.bin")
     assert not (tmp_path / "runs").exists()
-
-
-def test_an_empty_folder_of_the_users_stays(train: Command, tmp_path: Path) -> None:
-    (tmp_path / "mine").mkdir()
-    refused(train("epochs=-1", "hydra.run.dir=mine"), "epochs=-1")
-    assert [p.name for p in tmp_path.iterdir()] == ["mine"]
