@@ -15,7 +15,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 _LIST = import_module("semicrowd.settings.methods")
 _PLACES = {"PairAnnotations": "crowd.annotations", "UnreliableResultWarning": "errors",
            "UserError": "errors", "load": "estimators.persistence",
-           "read_answers": "data.answer_files", "write_report": "page.of_estimator"}
+           "read_answers": "estimators.inputs", "write_report": "page.of_estimator"}
 
 __all__ = [*_PLACES, *_LIST.NAMES]
 

@@ -171,7 +171,8 @@ def read_table(path: Path) -> None:
 
 def read_pairs(path: Path) -> None:
     items = Dataset("table", np.zeros((12, 1), np.float32), ids=tuple(IDS))
-    answers, _ = said(lambda: answers_of_files(items, FileSettings(path=path, skip_unknown=bool(len(path.name) % 2))))
+    settings = FileSettings(path=path, errors=("raise", "drop")[len(path.name) % 2])
+    answers, _ = said(lambda: answers_of_files(items, settings))
     if answers is not None:
         assert set(answers.label.tolist()) <= {0, 1}
         assert (answers.i != answers.j).all()

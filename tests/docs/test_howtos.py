@@ -12,14 +12,14 @@ from semicrowd.run.main import main
 
 PAGES = sorted((Path(__file__).parents[2] / "docs" / "howto").glob("*.md"))
 EXAMPLES = {
-    page.stem: found for page in PAGES
-    if (found := re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S))
+    page.stem: found for page in PAGES  # recipes for other tools: test_recipes.py
+    if (found := re.findall(r"^```python\n(.*?)^```", page.read_text("utf-8").split("## Recipes")[0], re.M | re.S))
 }  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the files that the examples read: a table, answers in two languages, and two finished runs."""
+    """A folder with the files that the examples read: a table, answers, and two finished runs."""
     folder = tmp_path_factory.mktemp("howto")
     rng = np.random.default_rng(0)
     kind = np.repeat([0, 1, 2], 20)
@@ -33,9 +33,6 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     answers = pd.DataFrame({**asked, "worker": people, "label": same.astype(int)})
     answers.to_csv(folder / "answers.csv", index=False)
     answers[["i", "j", "label"]].head().to_csv(folder / "known.csv", index=False)
-    german = {"i": "Bild A", "j": "Bild B"}
-    words = answers["label"].map({1: "gleich", 0: "verschieden"})
-    answers.assign(label=words).rename(columns=german).to_csv(folder / "urteile.csv", index=False)
     data = ["data=table", f"data.path={folder / 'features.csv'}", "annotations=file"]
     first = folder / "runs" / "first"
     code = main([*data, f"annotations.path={folder / 'answers.csv'}", "model=cotrain", "logger=none",
@@ -54,6 +51,6 @@ def test_the_examples_run(page: str, files: Path, monkeypatch: pytest.MonkeyPatc
     features = table.drop(columns="id")
     answers = pd.read_csv("answers.csv").replace(dict(zip(table["id"], table.index, strict=True)))
     told = {"features": features, "new_features": table.head(5), "X": table, "answers": answers,
-            "all_answers": "answers.csv"}  # fmt: skip
+            "all_answers": "answers.csv", "table": table}  # fmt: skip
     for example in EXAMPLES[page]:
         exec(compile(example, page, "exec"), dict(told))

@@ -20,9 +20,7 @@ def mnist(*overrides: str, answers: Answers | None = None) -> Experiment:
 def test_an_override_reaches_its_experiment_and_what_changes_no_number_does_not() -> None:
     plain = run_settings(mnist("model=bayes", answers=CROWD))
     assert plain["annotations"] == {
-        "name": "file", "must_link": None, "cannot_link": None, "columns": None, "same_words": [],
-        "different_words": [], "unsure_words": [], "leave_out": [], "skip_unknown": False,
-        "anonymise": False,
+        "name": "file", "columns": None, "errors": "raise",
     }  # fmt: skip
     assert plain["defaults"]["model"]["learning_rate"] == 0.001
     assert run_settings(mnist("model=bayes", "epochs=3", answers=CROWD))["epochs"] == 3

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import semicrowd
-from semicrowd.crowd import csv_file
+from semicrowd.crowd import answer_files
 from semicrowd.crowd.simulate import two_coin
 from semicrowd.estimators.persistence import encode
 from semicrowd.run.predict import main
@@ -130,7 +130,7 @@ def test_the_model_of_a_run_has_the_numbers_of_the_run(
     points = np.array([[0, 0], [9, 0], [0, 9], [9, 9]])[kind] + draws.normal(size=(60, 2))
     np.save(tmp_path / "items.npy", points)
     answers = two_coin(kind, draws, num_annotators=3, pairs_per_annotator=80, num_annotated=30)
-    csv_file.write(answers, tmp_path / "answers.csv")
+    answer_files.write(answers, tmp_path / "answers.csv")
     short = {
         **{name: ("model.K=6", "epochs=2", "start=cells", "start.teach_epochs=20") for name in ("scdc", "bayes")},
         "kmeans": ("model.K=4",), "mcvc": ("model.K=4", "model.n_restarts=2"), "dpm": ("model.n_sweeps=20",),

@@ -1,12 +1,11 @@
 """Answers of annotators to the question whether two items belong to the same class."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 
@@ -21,7 +20,7 @@ _AT_ONCE = 100_000
 class PairAnnotations:
     """P answers of M annotators about pairs of N items.
 
-    Use :meth:`from_arrays` or :func:`semicrowd.crowd.csv_file.of_table` to make an object; they check their input.
+    Use :meth:`from_arrays` or :func:`semicrowd.read_answers` to make an object; they check their input.
 
     Attributes
     ----------
@@ -35,7 +34,7 @@ class PairAnnotations:
         NaN for an annotator who saw no such pair
     simulated : whether the answers come from a simulator
     source : short description of the source, for messages: ``crowd``, ``tasks (simulated)``
-    notes : remarks about the answers, such as duplicates that were kept, one line each
+    notes : remarks about the answers, such as how many rows were left out, one line each
     """
 
     i: Int[np.ndarray, "P"]
@@ -186,8 +185,6 @@ class PairAnnotations:
         true_specificity: ArrayLike | None = None,
         simulated: bool = False,
         source: str = "arrays",
-        where: Callable[[int], str] | None = None,
-        item_names: Sequence[str] | None = None,
     ) -> "PairAnnotations":
         """Make an object from arrays, after checking them.
 
@@ -195,8 +192,6 @@ class PairAnnotations:
         ----------
         i, j, worker, label, task : [P] integers; see the class
         worker_names : names of the annotators; by default their numbers
-        where : function that describes row p in error messages, by default "``source``, row p"
-        item_names : [N] names of the items in notes; None: they are called by their rows
 
         Raises
         ------
@@ -204,7 +199,6 @@ class PairAnnotations:
             For an invalid value, the message names the first column with one, the row, and what was expected. Other
             errors: columns of different lengths, no answers, an annotator without answers, invalid true rates.
         """
-        name_row = where or (lambda row: f"{source}, row {row}")
         columns = {"i": i, "j": j, "worker": worker, "label": label} | ({} if task is None else {"task": task})
         arrays = {name: _integers(column, name, source) for name, column in columns.items()}
         if len({len(array) for array in arrays.values()}) > 1:
@@ -213,7 +207,7 @@ class PairAnnotations:
         if not len(arrays["i"]):
             raise UserError(f"{source}: no answers; expected at least one row i,j,worker,label")
         num_annotators = int(arrays["worker"].max()) + 1 if worker_names is None else len(worker_names)
-        _check_rows(arrays, num_items, num_annotators, name_row)
+        _check_rows(arrays, num_items, num_annotators, source)
         used = np.unique(arrays["worker"])
         if len(used) < num_annotators:  # before an array of all numbers is made: they may be those of a platform
             first = int(np.argmin(np.append(used, -1) == np.arange(len(used) + 1)))
@@ -226,7 +220,7 @@ class PairAnnotations:
         ]
         return cls(
             arrays["i"], arrays["j"], arrays["worker"], arrays["label"], arrays.get("task"), num_items, names,
-            truth[0], truth[1], simulated, source, _repeated(arrays, num_items, source, names, item_names),
+            truth[0], truth[1], simulated, source,
         )
 
 
@@ -237,16 +231,14 @@ def _integers(column: ArrayLike, name: str, source: str) -> np.ndarray:
     return array.astype(np.int64)
 
 
-def _check_rows(
-    arrays: dict[str, np.ndarray], num_items: int, num_annotators: int, name_row: Callable[[int], str]
-) -> None:
+def _check_rows(arrays: dict[str, np.ndarray], num_items: int, num_annotators: int, source: str) -> None:
     """Check one column after the other; raise an error for the first invalid value."""
 
     def refuse(bad: np.ndarray, column: str, expected: str) -> None:
         rows = np.flatnonzero(bad)
         if len(rows):
             value = arrays[column][rows[0]]
-            raise UserError(f"{name_row(int(rows[0]))}, column {column}: {value}; expected {expected}")
+            raise UserError(f"{source}, row {rows[0]}, column {column}: {value}; expected {expected}")
 
     for column in ("i", "j"):
         item = arrays[column]
@@ -267,31 +259,3 @@ def _rates(rates: ArrayLike | None, name: str, num_annotators: int, source: str)
     if array.shape != (num_annotators,) or np.any((array < 0) | (array > 1)):
         raise UserError(f"{source}: true {name}: expected {num_annotators} probabilities between 0 and 1")
     return array
-
-
-def _repeated(
-    arrays: dict[str, np.ndarray], num_items: int, source: str, people: Sequence[str], items: Sequence[str] | None
-) -> tuple[str, ...]:
-    """Notes on several answers of the same annotator about the same pair, each with an example."""
-    low, high = np.minimum(arrays["i"], arrays["j"]), np.maximum(arrays["i"], arrays["j"])
-    answers = pd.DataFrame({"worker": arrays["worker"], "pair": low * num_items + high, "label": arrays["label"]})
-    table = answers.groupby(["worker", "pair"])["label"].agg(["size", "sum"]).reset_index()
-    contradictory = (table["sum"] > 0) & (table["sum"] < table["size"])
-    duplicates = int((table["size"] - 1)[~contradictory].sum())
-
-    def example(chosen: pd.Series) -> str:
-        row = table[chosen].iloc[0]
-        pair = [items[k].strip() if items is not None else f"row {k}" for k in divmod(int(row["pair"]), num_items)]
-        return f"{people[int(row['worker'])]} about {pair[0]} and {pair[1]}"
-
-    notes = []
-    if duplicates:
-        several = "s" * (duplicates > 1)
-        notes.append(f"{source}: {duplicates} duplicate answer{several} (same pair, annotator and label, "
-                     f"such as {example(~contradictory & (table['size'] > 1))}), kept")
-    if contradictory.any():
-        count = table["pair"][contradictory].nunique()
-        pairs = "pairs" if count > 1 else "pair"
-        notes.append(f"{source}: {count} {pairs} about which an annotator gave both answers, such as "
-                     f"{example(contradictory)}, all kept")
-    return tuple(notes)

@@ -119,10 +119,9 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
             (:func:`semicrowd.estimators.inputs.items_to_fit`)
         y : answers, if ``pairs`` is None. An array of labels, one for each item, is ignored, as in scikit-learn's
             clusterings; without ``pairs`` there is a warning
-        pairs : answers about the rows of X, as PairAnnotations, array, data frame or path of a csv file; see
-            :func:`semicrowd.estimators.inputs.checked_answers`. Answers call the items by a column of ids, or by
-            the index of the data frame; of both, by the column, unless hardly any answer names one of its ids. Row
-            numbers from 0 are accepted, too
+        pairs : answers about the rows of X: PairAnnotations, or what :func:`semicrowd.read_answers` takes, such as a
+            data frame with columns i, j, worker, label, or a path. Answers call the items by a column ``id`` of X, else
+            by its index; rows of an array by their numbers from 0
         monitor : takes curves, keeps checkpoints; None: nothing is kept
 
         Raises
@@ -146,7 +145,7 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
             warn("y: labels of items are not used; pass answers about pairs of items as pairs=…")
             y = None
         given = y if pairs is None else pairs
-        refuse_swapped(X, given)
+        refuse_swapped(X)
         items = items_to_fit(self, X)
         features = checked_features(self, items.X, fit=True)
         self._digest = digest_of_rows(features)

@@ -1,7 +1,6 @@
 """Checks of the items and answers that are passed to an estimator (arrays, data frames, files), and conversions."""
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,20 +11,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
 from sklearn.utils.validation import validate_data
 
-from semicrowd.crowd import csv_file
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.crowd.answer_header import header_of, looks_like_answers
-from semicrowd.crowd.answer_table import AnswerTable
-from semicrowd.crowd.unsure import NO_ANSWER
-from semicrowd.crowd.wording import Wording
-from semicrowd.data.answer_files import KNOWN_PAIRS, read_answers
-from semicrowd.data.answer_tables import by_file, frame_of_rows, table_of_file
+from semicrowd.crowd.answer_files import as_text, joined, tables_of
 from semicrowd.data.arrays import memory_of_machine
 from semicrowd.data.columns import IN_PYTHON, LARGEST, Columns, id_text, ids_of
 from semicrowd.data.dataset import Dataset
 from semicrowd.data.frames import ID, LABEL, as_pandas
-from semicrowd.errors import UserError, listed, warn
-from semicrowd.files import expanded
+from semicrowd.errors import UserError, warn
 
 
 def checked_features(estimator: BaseEstimator, X: Any, *, fit: bool) -> np.ndarray:
@@ -67,91 +59,93 @@ def checked_answers(
 
     Parameters
     ----------
-    pairs : PairAnnotations; an array [P, 3 … 5] or a list of rows, whose columns are i, j, label, or i, j, worker,
-        label[, task]; a data frame with columns of these names, i, j and label at least, or with groupings or classes
-        (:func:`semicrowd.crowd.csv_file.of_table`); the path of a csv, .parquet or .xlsx file, or a list of paths; or
+    pairs : PairAnnotations; or what :func:`semicrowd.read_answers` takes: an array, a data frame, a file or a list; or
         None
-    ids, index : names of the items in a column of ids and in the index of a data frame, by which the answers may call
-        them; of both, the ids in the column, unless hardly any answer names one. Answers that name other items are left
-        out, with a warning that says how many: a fit of a cross-validation gets some rows of a data frame, which keep
-        their names. Without ids and index, items are called by row numbers
+    ids, index : names of the items in a column of ids, else in the index of a data frame, by which answers call them;
+        without both, they are called by row numbers
 
     Raises
     ------
     UserError
         Naming the row, the column and what was expected.
     """
-    answers = _checked(pairs, num_items, ids, index)
-    more = pairs.attrs if isinstance(pairs, pd.DataFrame) else {}
-    if answers is not None and KNOWN_PAIRS in more:
-        frame = pd.DataFrame(more[KNOWN_PAIRS])
-        parts = [answers]
-        for label in (1, 0):  # one after the other, as the two lists of the command line
-            some = frame[frame["label"] == label]
-            if len(some):
-                table = AnswerTable.of_frame(some, "known")
-                parts.append(_of_table(table, num_items, ids, index, known=True))
-        answers = csv_file.joined(parts)
-    return answers
-
-
-def _checked(
-    pairs: Any, num_items: int, ids: Sequence[str] | None, index: Sequence[str] | None
-) -> PairAnnotations | None:
     if pairs is None or isinstance(pairs, PairAnnotations):
         if pairs is not None and pairs.num_items != num_items:
             raise UserError(f"pairs: answers about {pairs.num_items} items; expected {num_items}, the rows of X")
         return pairs
-    if isinstance(pairs, list | tuple) and pairs and all(isinstance(one, str | Path) for one in pairs):
-        pairs = read_answers(pairs)
-    if isinstance(pairs, str | Path):
-        return _of_table(table_of_file(expanded(pairs), Wording()), num_items, ids, index)
-    if isinstance(pairs, pd.DataFrame) and (tables := by_file(pairs)):
-        return csv_file.joined([_of_table(one, num_items, ids, index) for one in tables])
-    if not isinstance(pairs, pd.DataFrame):
-        pairs = frame_of_rows(pairs, "pairs")
-    _, at = header_of("pairs", [str(name) for name in pairs.columns])
-    numeric = {name: pairs.iloc[:, position].dtype.kind in "iuf" for name, position in at.items()}
-    gaps = any(pairs.iloc[:, at[name]].isna().any() for name in ("label", "worker") if name in at)
-    # Names may be 7 and "7", or have spaces around them: the table makes text of them all.
-    plain = {"i", "j"} <= numeric.keys() and all(numeric.values()) and not gaps
-    if ids is not None or index is not None or not plain:
-        return _of_table(AnswerTable.of_frame(pairs, "pairs"), num_items, ids, index)
-    return _from_frame(pairs.iloc[:, list(at.values())].set_axis(list(at), axis=1), num_items)
+    names = ids or index or num_items
+    answers = joined([one.about(names) for one in tables_of(pairs, name="pairs")])
+    for note in answers.notes:
+        warn(note)
+    return answers
 
 
-def _of_table(
-    table: AnswerTable,
-    num_items: int,
-    ids: Sequence[str] | None,
-    index: Sequence[str] | None,
+def read_answers(
+    answers: Any,
     *,
-    known: bool = False,
-) -> PairAnnotations:
-    # Ids in a column come first: after rows were left out, an index 0, 1, 3, … also has most of the ids 1, 2, 3, …
-    by_index = index is not None and (ids is None or 2 * table.number_named(ids) < table.number_named(index))
-    if by_index and (twice := [name for name, number in Counter(index).items() if number > 1]):
-        raise UserError(f"X: its index has {listed(twice)} more than once, so that answers cannot call rows by it; "
-                        "X.reset_index(drop=True) numbers the rows from 0, or give X a column id with a name for each")
-    truth = csv_file.truth_path(table.path) if table.unit == "line" else None
-    names = index if by_index else ids
-    return _with_warnings(csv_file.of_table(table, num_items, names, truth, by_index=by_index, known=known))
+    columns: Mapping[str, str] | None = None,
+    items: Sequence[Any] | None = None,
+    errors: str = "raise",
+) -> pd.DataFrame:
+    """Answers as ``fit(X, pairs=…)`` takes them: a row for each answer about a pair of items.
+
+    Parameters
+    ----------
+    answers : path of a .csv, .tsv or .parquet file, a data frame, or an array [P, 3 to 5] of i, j[, worker], label[,
+        task]; or a list of files and data frames, each in a form of its own. The forms: ``i,j,worker,label[,task]``
+        with the label 1 or 0, true or false, yes or no, same or different, empty for no answer; or
+        ``item,worker,group,task``; or ``item,worker,label``, in which two items of one worker are the same if their
+        labels are equal. Without a column worker all answers are of one person
+    columns : name of a column (i, j, item, worker, label, group, task) → its name in the files
+    items : ids of all items, to check those of the answers; None: ``fit`` checks them
+    errors : "raise", or "drop": rows with an error are left out, and a warning says how many
+
+    Returns
+    -------
+    pd.DataFrame
+        Columns i, j, worker (text), label (1: same, 0: different), and task if there are some.
+
+    Raises
+    ------
+    UserError
+        Naming the file, the row and the column.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> verdicts = pd.DataFrame({"left": ["a", "b"], "right": ["b", "c"], "label": ["same", "different"]})
+    >>> read_answers(verdicts, columns={"i": "left", "j": "right"})
+       i  j     worker  label
+    0  a  b  everybody      1
+    1  b  c  everybody      0
+    """
+    if errors not in ("raise", "drop"):
+        raise UserError(f"errors={errors}: expected raise or drop")
+    given = [as_pandas(one) for one in answers] if isinstance(answers, list | tuple) else as_pandas(answers)
+    tables = tables_of(given, columns)
+    names = as_text(list(items)) if items is not None else None
+    if names is None:
+        parts = [one.columns[name] for one in tables for name in ("i", "j", "item") if name in one.columns]
+        names = pd.unique(np.concatenate(parts))
+        names = names[names != ""]
+    found = joined([one.about(list(names), errors) for one in tables])
+    for note in found.notes:
+        warn(note)
+    frame = pd.DataFrame({"i": names[found.i], "j": names[found.j],
+                          "worker": np.array(found.worker_names)[found.worker], "label": found.label})  # fmt: skip
+    return frame if found.task is None else frame.assign(task=found.task)
 
 
-def refuse_swapped(X: Any, pairs: Any) -> None:
-    """Refuse items that have the columns of answers, where the answers have not and are a table or an array of numbers.
+def refuse_swapped(X: Any) -> None:
+    """Refuse items that have the columns of answers.
 
     Raises
     ------
     UserError
         With the order of the two arguments.
     """
-    frames = [one for one in (X, pairs) if isinstance(one, pd.DataFrame)]
-    alike = [looks_like_answers([str(name) for name in one.columns]) for one in frames]
-    array = isinstance(pairs, np.ndarray) and pairs.ndim == 2
-    if alike == [True, False] or (alike == [True] and X is frames[0] and array):
-        names = ", ".join(map(str, X.columns[:5]))
-        raise UserError(f"X has the columns of answers ({names}): are X and the answers swapped? expected "
+    if isinstance(X, pd.DataFrame) and {"i", "j", "label"} <= {str(name) for name in X.columns}:
+        raise UserError("X: has the columns i, j and label of answers: are X and the answers swapped? expected "
                         "fit(X, answers)")
 
 
@@ -165,46 +159,6 @@ def labels_alone(y: Any) -> bool:
         return np.asarray(y).ndim == 1
     except ValueError:  # rows of unequal length: answers, which are refused with what was expected
         return False
-
-
-def _with_warnings(answers: PairAnnotations) -> PairAnnotations:
-    """Return the answers; warn if some rows were left out."""
-    for note in answers.notes:
-        if csv_file.LEFT_OUT in note or NO_ANSWER in note:
-            warn(note)
-    return answers
-
-
-def _from_frame(frame: pd.DataFrame, num_items: int) -> PairAnnotations:
-    columns = {name: _whole(frame[name]) for name in ("i", "j", "label")}
-    worker, names = np.zeros(len(frame), np.int64), [csv_file.EVERYBODY]
-    task = None
-    if "worker" in frame:
-        worker, names = _numbered(frame, "worker")
-    if "task" in frame:
-        task = _numbered(frame, "task")[0]
-    return PairAnnotations.from_arrays(
-        columns["i"], columns["j"], worker, columns["label"], task=task, num_items=num_items, worker_names=names,
-        source="pairs",
-    )  # fmt: skip
-
-
-def _whole(column: pd.Series) -> np.ndarray:
-    """Convert floats to integers if all are whole; other values stay, and ``from_arrays`` refuses them."""
-    values = column.to_numpy()
-    with np.errstate(invalid="ignore"):
-        if values.dtype.kind == "f" and np.array_equal(values, values.astype(np.int64)):
-            return values.astype(np.int64)
-    return values
-
-
-def _numbered(frame: pd.DataFrame, name: str) -> tuple[np.ndarray, list[str]]:
-    """Encode names as integers, in the order of the sorted names; returns the integers and the names."""
-    column = pd.Series(_whole(frame[name]))
-    if column.isna().any():
-        raise UserError(f"pairs, row {int(column.isna().argmax())}, column {name}: empty; expected a name or number")
-    numbers, names = pd.factorize(column, sort=True)
-    return numbers.astype(np.int64), [str(one) for one in names]
 
 
 def checked_counts(features: np.ndarray, scale: float | None = None) -> np.ndarray:

@@ -4,7 +4,7 @@ import csv
 from collections.abc import Sequence
 from pathlib import Path
 
-from semicrowd.crowd.answer_table import AnswerTable
+from semicrowd.crowd.answer_files import AnswerTable
 from semicrowd.errors import UserError
 from semicrowd.files import write_csv
 
@@ -61,6 +61,6 @@ def _changed(path: Path) -> str:
     if tuple(header) == _COLUMNS and not any(cell.strip() for row in rows for cell in row[2:]):
         return ""
     try:
-        return "has answers" if AnswerTable.read(path).lines else "has been changed"
-    except UserError:
+        return "has answers" if (AnswerTable.of(path).columns["label"] != "").any() else "has been changed"
+    except (UserError, KeyError):
         return "has been changed"

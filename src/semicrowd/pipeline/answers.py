@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.progress import track
 
-from semicrowd.crowd import csv_file
+from semicrowd.crowd import answer_files
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.errors import UserError, without_traceback
 from semicrowd.files import write_json
@@ -55,7 +55,7 @@ def make_answers(experiment: Experiment, job: Job) -> dict[str, Any]:
         if wanted.fallback and (message := why_missing(f"{experiment.settings['data']}_{wanted.kind}")):
             about = {"kind": wanted.fallback.kind, "instead_of": wanted.kind, "because": message}
             wanted = wanted.fallback
-        csv_file.write_with_truth(_draw(experiment, wanted, job), path)
+        answer_files.write_with_truth(_draw(experiment, wanted, job), path)
     write_json(path.with_name(ABOUT), about)
     return about
 

@@ -5,7 +5,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from semicrowd.crowd import csv_file
+from semicrowd.crowd import answer_files
 from semicrowd.errors import UserError
 from semicrowd.files import RUN_FILES, RunDirectory, expanded, read_metrics, read_status, write_json
 from semicrowd.interrupts import raise_again
@@ -108,7 +108,7 @@ def execute(given: Given, run_dir: Path) -> Metrics:
             write_config(run_dir, settings.content, content)
             write_json(run_dir / PROVENANCE, origin)
             if answers is not None:
-                csv_file.write(answers, run_dir / "annotations.csv")
+                answer_files.write(answers, run_dir / "annotations.csv")
             with RECENT.kept_in(directory.parts):
                 with start_run(settings.content, run_dir, origin, settings.given) as tracker:
                     monitor = Monitor(

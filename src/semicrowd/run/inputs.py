@@ -1,6 +1,6 @@
 """Data, answers and an earlier run's clusters as inputs of a run."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,8 +10,7 @@ import pandas as pd
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset, load_dataset
-from semicrowd.data.answer_tables import refuse_swapped
-from semicrowd.data.answers import AnswerFile, load_annotations, read_files_of
+from semicrowd.data.answers import load_annotations
 from semicrowd.data.fetch import data_root
 from semicrowd.errors import UserError
 from semicrowd.files import check_exists, expanded
@@ -63,23 +62,23 @@ def read_clusters(run: Path, data: Dataset) -> np.ndarray:
 def load_inputs(content: Mapping[str, Any]) -> tuple[Dataset, PairAnnotations | None]:
     """Data and answers for settings as in config.yaml. The random draws of simulated answers depend on the seed."""
     refuse_swapped_files(content)
-    files = load_files(content)  # before the data: a folder of images can take minutes
     data = load_data(content)
-    return data, load_answers(content, data, files)
+    return data, load_answers(content, data)
 
 
 def refuse_swapped_files(content: Mapping[str, Any]) -> None:
-    """Refuse a table of items that is a file of answers, where the file of answers is none."""
-    items, answers = (content[group].get("path") for group in ("data", "annotations"))
-    if items is not None and answers is not None:
-        paths = [answers] if isinstance(answers, str | Path) else answers
-        refuse_swapped(expanded(items), [expanded(path) for path in paths])
-
-
-def load_files(content: Mapping[str, Any]) -> list[AnswerFile] | None:
-    """The files of ``annotations=file``; None for other answers."""
-    options = dict(content["annotations"])
-    return read_files_of(options.pop("name"), options)
+    """Refuse a table of items that has the columns of answers."""
+    path, answers = content["data"].get("path"), content["annotations"].get("path")
+    if path is None or answers is None or not expanded(path).is_file():
+        return
+    try:
+        with expanded(path).open(encoding="utf-8") as file:
+            header = {one.strip(' "') for one in file.readline().strip().split(",")}
+    except (OSError, ValueError):
+        return  # no text: no file of answers
+    if {"i", "j", "label"} <= header:
+        raise UserError(f"data.path={path}: has the columns i, j and label of answers; are data.path and "
+                        "annotations.path swapped?")
 
 
 def load_data(content: Mapping[str, Any]) -> Dataset:
@@ -96,12 +95,10 @@ def load_data(content: Mapping[str, Any]) -> Dataset:
     return loaded if earlier is None else replace(loaded, previous=read_clusters(Path(earlier), loaded))
 
 
-def load_answers(
-    content: Mapping[str, Any], data: Dataset, files: Sequence[AnswerFile] | None = None
-) -> PairAnnotations | None:
-    """The answers about the data; ``files``: those of ``annotations=file``, where they have been read."""
+def load_answers(content: Mapping[str, Any], data: Dataset) -> PairAnnotations | None:
+    """The answers about the data."""
     answers = dict(content["annotations"])
-    return load_annotations(answers.pop("name"), data, content["seed"], data_root(), files, **answers)
+    return load_annotations(answers.pop("name"), data, content["seed"], data_root(), **answers)
 
 
 def facts_of(data: Dataset, answers: PairAnnotations | None) -> Facts:

@@ -72,8 +72,7 @@ def _predict(run: Path, features_file: Path, answer_files: list[Path], output: P
 
     # Imported here: importing torch takes seconds.
     from semicrowd.data import load_dataset
-    from semicrowd.data.answers import answers_of_files, read_answer_files
-    from semicrowd.data.fetch import data_root
+    from semicrowd.data.answers import answers_of_files
     from semicrowd.data.table import load_new_items
     from semicrowd.estimators.persistence import load
     from semicrowd.interrupts import raise_again
@@ -94,11 +93,8 @@ def _predict(run: Path, features_file: Path, answer_files: list[Path], output: P
         if "pairs" not in inspect.signature(estimator.predict).parameters:
             raise UserError(f"{told}: {type(estimator).__name__} takes no answers about new items; fit again with all "
                             f"items and answers (previous={run} keeps the clusters' numbers), or train model=scdc")
-        how = ("columns", "same_words", "different_words", "unsure_words")  # new answers have the format of the run's
-        written = {name: of_run[name] for name in how if name in of_run}
-        hidden = {"anonymise": True} if of_run.get("anonymise") else {}
-        settings = FileSettings.of({"path": [str(path) for path in answer_files], **written, **hidden})
-        files = read_answer_files(settings, shared=True)  # or with the usual names of columns, as --help has them
+        written = {name: of_run[name] for name in ("columns", "errors") if name in of_run}  # the format of the run's
+        settings = FileSettings.of({"path": [str(path) for path in answer_files], **written})
     if config.get("data", {}).get("name") == "images" and features_file.is_dir():
         data = _pictures(run, features_file, config["data"])
     elif config.get("data", {}).get("name") == "images" and features_file.suffix != ".npy":
@@ -117,7 +113,7 @@ def _predict(run: Path, features_file: Path, answer_files: list[Path], output: P
     check_complete(data, type(estimator))
     assignment, annotated = assigned(estimator, features), np.zeros(len(features), bool)
     if answer_files:
-        answers = answers_of_files(data, settings, files, data_root())
+        answers = answers_of_files(data, settings)
         for note in answers.notes:
             print(f"note: {note}", file=sys.stderr)
         try:

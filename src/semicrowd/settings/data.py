@@ -13,12 +13,9 @@ from semicrowd.settings.fields import (
     either,
     expecting,
     file_path,
-    flag,
     mapping,
-    number,
     setting,
     shown,
-    text,
     whole,
 )
 
@@ -130,10 +127,6 @@ class SequenceSettings(DataSettings):
     data_seed: int = setting(0, "seed of generated data, separate from the run's seed", whole(0))
 
 
-#: Help text of ``anonymise``, a setting of answers in files and of real answers that belong to a data set.
-ANONYMISE = "replace the annotators' names by salted hashes in all files of a run"
-
-
 class AnswerSettings(Settings):
     """Base class of the settings of a source of answers."""
 
@@ -142,55 +135,26 @@ class AnswerSettings(Settings):
 
 @dataclass(frozen=True)
 class FileSettings(AnswerSettings):
-    """Your own answers, annotations.path=<csv>: pairs, groupings or classes of items.
+    """Your own answers, annotations.path=<csv>: pairs, groupings or classes of items (docs/howto/answers.md).
 
-    Items are identified by their ids, or by row numbers from 0. Pairs i,j have a label, 1 (same) or 0 (different), or
-    a word: true/false, same/different, yes/no, y/n, must-link/cannot-link, ja/nein, gleich/verschieden. Alternatively
-    each row gives the group, or the class, to which a worker has assigned an item: two items of a task (without a
-    column task: of a worker) are "same" if their groups are equal. Without a column worker all answers are assigned to
-    one person. Rows whose answer is empty or says don't know or ? are left out and counted; of pairs also those that
-    say unknown, skip and the like, which may be names of groups or classes.
+    Items are called by their ids, by their paths in a folder of pictures, or by row numbers from 0. The forms:
+    i,j,worker,label[,task] with the label 1/0, true/false, yes/no or same/different, empty for no answer;
+    item,worker,group,task; or item,worker,label. Without a column worker all answers are of one person.
     """
 
     path: str | Path | Sequence[str | Path] | None = setting(
-        None, "csv with i,j,label or item,group or item,label, and optionally worker and task; or a list of such "
-        "files, each in its own format, in which people of the same name are the same person",
-        either(file_path(), each(file_path(), "[answers.csv,groups.csv]", least=1)), optional=True,
-    )
-    must_link: str | Path | None = setting(
-        None, "csv of pairs i,j that are known to be the same, in addition to annotations.path or instead of it; "
-        "co-training, SCDC and BayesSCDC give them a reliability of nearly 1 (with a column worker they are answers of "
-        "these people)",
-        file_path(), optional=True,
-    )
-    cannot_link: str | Path | None = setting(
-        None, "csv of pairs i,j that are known to be different", file_path(), optional=True
-    )
-    columns: Mapping[str, str] | None = setting(
-        None, "names of the columns in the file, such as {i: left_image, j: right_image, label: verdict}, if they are "
-        "not recognised", mapping(("i", "j", "item", "label", "group", "worker", "task"), "{worker: coder}"),
+        None, "csv, tsv or parquet of answers, or a list of such files, each in its own form, in which people of the "
+        "same name are the same person", either(file_path(), each(file_path(), "[answers.csv,groups.csv]", least=1)),
         optional=True,
+    )  # fmt: skip
+    columns: Mapping[str, str] | None = setting(
+        None, "names of the columns in the file where they are others, such as {i: left, j: right, label: verdict}",
+        mapping(("i", "j", "item", "label", "group", "worker", "task"), "{worker: coder}"), optional=True,
     )
-    same_words: Sequence[str | float] = setting(
-        (), "further words for the answer same, such as [gleich,oui]", each(either(text(), number()), "[gleich,oui]")
-    )
-    different_words: Sequence[str | float] = setting(
-        (), "further words for the answer different, such as [verschieden,-1]",
-        each(either(text(), number()), "[verschieden,-1]"),
-    )
-    unsure_words: Sequence[str | float] = setting(
-        (), "further words of people who do not know the answer, such as [mixed,9]: their rows are skipped",
-        each(either(text(), number()), "[mixed,9]"),
-    )
-    leave_out: Sequence[str | float] = setting(
-        (), "names of people whose answers are left out, such as [Ravi,Tess]",
-        each(either(text(), number()), "[Ravi,Tess]"),
-    )
-    skip_unknown: bool = setting(
-        False, "leave out answers about unknown items even if most items of a file are unknown, or are row numbers "
-        "that no item has; a few answers about unknown ids are left out anyway", flag(),
-    )
-    anonymise: bool = setting(False, ANONYMISE, flag())
+    errors: str = setting(
+        "raise", "what becomes of a row with an unknown item, a wrong label or an item beside itself: raise (an error) "
+        "| drop (left out and counted)", choice("raise", "drop"),
+    )  # fmt: skip
 
     @property
     def paths(self) -> list[str | Path]:

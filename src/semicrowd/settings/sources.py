@@ -11,7 +11,6 @@ from typing import Any
 
 from semicrowd.errors import UserError, nearest
 from semicrowd.settings.data import (
-    ANONYMISE,
     AnswerSettings,
     CIFAR10Settings,
     DataSettings,
@@ -340,7 +339,6 @@ class CrowdSettings(AnswerSettings):
         None, "number of MNIST's 91 tasks, drawn by the seed (a larger number includes those of a smaller); null: all",
         expecting(f"a whole number from 1 to {CROWD_TASKS}, or null for all", whole(1, CROWD_TASKS)), optional=True,
     )  # fmt: skip
-    anonymise: bool = setting(False, ANONYMISE, flag())
 
 
 DATA: dict[str, type[Settings]] = {

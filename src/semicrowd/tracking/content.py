@@ -51,8 +51,7 @@ def _own(name: str, value: Any) -> str:
     group, _, rest = name.partition(".")
     if not rest or group not in ("model", "annotations") or name in ("annotations.path", "annotations.columns"):
         return ""
-    text = Path(value).name if rest in ("must_link", "cannot_link") else shown(value)
-    return f"{rest}={' '.join(text.split())}"
+    return f"{rest}={' '.join(shown(value).split())}"
 
 
 def _called(group: Mapping[str, Any]) -> str:

@@ -129,8 +129,7 @@ def _implied(said: Mapping[str, str]) -> list[str]:
     more = []
     if "data.path" in said and "data" not in said:
         more.append(f"data={'images' if expanded(said['data.path'].strip(_QUOTES)).is_dir() else 'table'}")
-    files = ("annotations.path", "annotations.must_link", "annotations.cannot_link")
-    if "annotations" not in said and any(name in said for name in files):
+    if "annotations" not in said and "annotations.path" in said:
         more.append("annotations=file")
     return more
 

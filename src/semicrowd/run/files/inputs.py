@@ -12,7 +12,7 @@ from semicrowd.run.inputs import clusters_of
 #: File of a run with the hashes of its inputs.
 PROVENANCE = "provenance.json"
 _AGAIN = "start again without resume=true, or choose another hydra.run.dir to keep what is there"
-_PATHS = ("data.path", "annotations.path", "annotations.must_link", "annotations.cannot_link")
+_PATHS = ("data.path", "annotations.path")
 
 
 def file_hashes(given: Mapping[str, Any], hashed: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:

@@ -1,0 +1,335 @@
+"""Answers in files and data frames: three documented forms (docs/howto/answers.md), checked, never guessed.
+
+A file ``answers.csv`` may be accompanied by ``answers.truth.json`` with the source of simulated answers and the true
+rates of their annotators (:func:`write_with_truth`). These are only used to evaluate a run.
+"""
+
+import json
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+import pandas as pd
+
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.index import pairs_within
+from semicrowd.errors import UserError
+from semicrowd.files import expanded, write_csv, write_text
+
+#: Name of the annotator if there is no column worker.
+EVERYBODY = "everybody"
+#: Columns of each form that must be there. Columns worker and task may be, others are ignored.
+PAIRS, GROUPS, CLASSES = ("i", "j", "label"), ("item", "group"), ("item", "label")
+COLUMNS = ("i", "j", "item", "worker", "label", "group", "task")
+_EXPECTED = "i,j,worker,label[,task], or item,worker,group,task, or item,worker,label (docs/howto/answers.md)"
+_LABELS = {"1": 1, "true": 1, "yes": 1, "same": 1, "0": 0, "false": 0, "no": 0, "different": 0}
+#: Columns of an array of answers by their number.
+_OF_ARRAY = {3: PAIRS, 4: ("i", "j", "worker", "label"), 5: ("i", "j", "worker", "label", "task")}
+#: Largest number of items in a task, which form two million pairs; and of pairs of all tasks, some 2 GB.
+_LARGEST_TASK, _MOST_PAIRS = 2000, 20_000_000
+
+
+def as_text(column: Any) -> np.ndarray:
+    """Names of items or people as text, [n]: 101.0 is 101, and a missing value is empty.
+
+    The apostrophe with which a csv file of ours protects a name that begins with = + - or @ is removed.
+    """
+    text = pd.Series(column).astype("string").fillna("").str.strip()
+    text = text.str.replace(r"^([+-]?\d+)\.0+$", r"\1", regex=True).str.replace(r"^'(?=[=+\-@])", "", regex=True)
+    return text.to_numpy(object)
+
+
+@dataclass(frozen=True)
+class AnswerTable:
+    """Rows of answers of one file or data frame, as text, in one of the three forms.
+
+    Attributes
+    ----------
+    source : the file, or what a data frame is called in messages
+    unit : what a row is called in messages: line (of a file, from 1) or row (of a data frame, from 0)
+    number : [n] numbers of the rows
+    columns : name → cells [n] (:func:`as_text`), for those of :data:`COLUMNS` that are there
+    """
+
+    source: str
+    unit: str
+    number: np.ndarray
+    columns: Mapping[str, np.ndarray]
+
+    @property
+    def form(self) -> tuple[str, ...]:
+        """The form's columns: :data:`PAIRS`, :data:`GROUPS` or :data:`CLASSES`."""
+        return next(form for form in (PAIRS, GROUPS, CLASSES) if set(form) <= self.columns.keys())
+
+    @classmethod
+    def of(cls, answers: Any, columns: Mapping[str, str] | None = None, name: str = "answers") -> "AnswerTable":
+        """Answers of a file (csv, tsv, parquet), a data frame, or an array [P, 3 … 5] of i, j[, worker], label[, task].
+
+        Parameters
+        ----------
+        columns : name of a column (:data:`COLUMNS`) → its name in the file
+        name : what a data frame or an array is called in messages
+        """
+        if isinstance(answers, str | Path):
+            path = expanded(answers)
+            return cls._of_frame(_read(path), columns, str(path), "line", 2)
+        if not isinstance(answers, pd.DataFrame):
+            answers = _of_array(answers, name)
+        return cls._of_frame(answers, columns, name, "row", 0)
+
+    @classmethod
+    def _of_frame(
+        cls, frame: pd.DataFrame, columns: Mapping[str, str] | None, source: str, unit: str, first: int
+    ) -> "AnswerTable":
+        header = [str(one).strip() for one in frame.columns]
+        if twice := next((name for name in header if header.count(name) > 1), None):
+            raise UserError(f"{source}: column {twice} is there twice; expected one of each name")
+        renamed = {name: (columns or {}).get(name, name) for name in COLUMNS}
+        if lost := next((name for name in (columns or {}).values() if name not in header), None):
+            raise UserError(f"{source}: no column {lost} (annotations.columns); it has {', '.join(header)}")
+        there = {name: header.index(own) for name, own in renamed.items() if own in header}
+        if not any(set(form) <= there.keys() for form in (PAIRS, GROUPS, CLASSES)):
+            example = ", ".join(f"{name}: {own}" for name, own in zip(_OF_ARRAY[min(max(len(header), 3), 4)], header,
+                                                                      strict=False))  # fmt: skip
+            raise UserError(f"{source}: columns {', '.join(header)}; expected {_EXPECTED}; if they have other names: "
+                            f'"annotations.columns={{{example}}}", in Python columns=')
+        cells = {name: as_text(frame.iloc[:, at]) for name, at in there.items()}
+        kept = np.logical_or.reduce([column != "" for column in cells.values()])  # not the empty lines at the end
+        if not kept.any():
+            raise UserError(f"{source}: no answers; expected {_EXPECTED}")
+        return cls(source, unit, np.flatnonzero(kept) + first, {name: column[kept] for name, column in cells.items()})
+
+    def rows(self, kept: np.ndarray) -> "AnswerTable":
+        """The table of some rows, by a mask or by numbers from 0."""
+        return replace(self, number=self.number[kept], columns={name: one[kept] for name, one in self.columns.items()})
+
+    def refuse(self, row: int, column: str, expected: str) -> NoReturn:
+        """Raise the error for a cell."""
+        raise UserError(f"{self.source}, {self.unit} {self.number[row]}, column {column}: "
+                        f"'{self.columns[column][row]}'; expected {expected}")
+
+    def about(self, ids: Sequence[str] | int, errors: str = "raise") -> PairAnnotations:
+        """The answers about items.
+
+        In the forms of groups and classes two items of a worker's task are "same" if their groups are equal; without a
+        column task all rows of a worker are one task. Workers and tasks are numbered in the order of their names, by
+        value if all names are whole numbers.
+
+        Parameters
+        ----------
+        ids : names of the N items; a number N: the items are called by their rows, from 0
+        errors : "raise", or "drop": rows with an unknown item, a wrong label, no worker, or an item beside itself are
+            left out, and a note says how many
+        """
+        names = as_text(list(map(str, range(ids))) if isinstance(ids, int) else list(ids))
+        index = pd.Index(names)
+        if not index.is_unique:
+            raise UserError(f"id {index[index.duplicated()][0]}: two items have it; expected one for each item")
+        table, notes = self, []
+        if "label" in self.form and (empty := self.columns["label"] == "").any():
+            table = self.rows(~empty)
+            notes.append(f"{self.source}: {empty.sum():,} of {len(empty):,} rows have no answer and are left out")
+        wrong, dropped = table._wrong(index, isinstance(ids, int)), 0
+        if len(wrong):
+            if errors == "raise":
+                table.refuse(*min(wrong, key=lambda one: one[0]))
+            kept = np.ones(len(table.number), bool)
+            kept[[row for row, *_ in wrong]] = False
+            table, dropped = table.rows(kept), int((~kept).sum())
+        if not len(table.number):
+            raise UserError(f"{self.source}: no answer is left of {len(self.number):,} rows; expected {_EXPECTED}")
+        worker, people = np.zeros(len(table.number), np.int64), [EVERYBODY]
+        if "worker" in table.columns:
+            worker, people = _numbered(table.columns["worker"])
+        task = _numbered(table.columns["task"])[0] if "task" in table.columns else None
+        if table.form == PAIRS:
+            i, j = (index.get_indexer(table.columns[name]) for name in "ij")
+            label = np.array([_LABELS[cell.casefold()] for cell in table.columns["label"]], np.int64)
+        else:
+            i, j, label, worker, task, repeated = table._pairs(
+                index.get_indexer(table.columns["item"]), worker, people, task, errors
+            )
+            dropped += repeated
+            answering, worker = np.unique(worker, return_inverse=True)
+            people = [people[m] for m in answering]
+        if dropped:
+            notes.append(f"{self.source}: {dropped:,} of {len(self.number):,} rows are left out (errors=drop)")
+        truth = _read_truth(truth_path(Path(self.source)), people) if self.unit == "line" else None
+        answers = PairAnnotations.from_arrays(
+            i, j, worker, label, task=task, num_items=len(names), worker_names=people,
+            **(truth or {"source": Path(self.source).name}),
+        )  # fmt: skip
+        return replace(answers, notes=tuple(notes))
+
+    def _wrong(self, ids: pd.Index, numbered: bool) -> list[tuple[int, str, str]]:
+        """The wrong cells of each column: row, column, and what was expected."""
+        item = "a row number of an item" if numbered else "the id of an item"
+        expected = {
+            **{name: f"{item}, such as {ids[0]}" for name in ("i", "j", "item")},
+            "label": "1 or 0, true or false, yes or no, same or different, or an empty cell",
+            "group": "the name of a group", "worker": "the name of a person", "task": "the name of a task",
+        }  # fmt: skip
+        found = []
+        for name, cells in self.columns.items():
+            if name in ("i", "j", "item"):
+                bad = ids.get_indexer(cells) < 0
+            elif name == "label" and self.form == PAIRS:
+                bad = ~pd.Series(cells).str.casefold().isin(_LABELS).to_numpy()
+            else:
+                bad = cells == ""
+            found += [(int(row), name, expected[name]) for row in np.flatnonzero(bad)]
+        if self.form == PAIRS:
+            itself = np.flatnonzero(self.columns["i"] == self.columns["j"])
+            found += [(int(row), "j", "another item than i") for row in itself]
+        return found
+
+    def _pairs(
+        self, item: np.ndarray, worker: np.ndarray, people: list[str], task: np.ndarray | None, errors: str
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, int]:
+        """All pairs of items of each task: i < j, label, worker, task; and how many contradictory rows were dropped.
+
+        If several workers have grouped the same task, each grouping counts as a separate task; they are numbered by
+        task, then by worker. A task of a single item has no pairs and is left out.
+        """
+        column = self.form[1]
+        group = _numbered(self.columns[column])[0]
+        whole = worker if task is None else task * len(people) + worker
+        place: dict[tuple[int, int], int] = {}
+        dropped = 0
+        for row, key in enumerate(zip(whole.tolist(), item.tolist(), strict=True)):
+            before = place.setdefault(key, row)
+            if group[before] != group[row]:
+                if errors == "raise":
+                    self.refuse(row, column, f"'{self.columns[column][before]}' as in {self.unit} "
+                                f"{self.number[before]}, for the same item, person and task")
+                dropped += 1
+        rows = np.array(list(place.values()))
+        rows = rows[np.lexsort((item[rows], whole[rows]))]
+        kept = [one for one in np.split(rows, np.flatnonzero(np.diff(whole[rows])) + 1) if len(one) > 1]
+        if not kept:
+            raise UserError(f"{self.source}: no two items in one task; expected pairs of items to compare")
+        largest, pairs = max(map(len, kept)), sum(len(one) * (len(one) - 1) // 2 for one in kept)
+        if largest > _LARGEST_TASK or pairs > _MOST_PAIRS:
+            raise UserError(f"{self.source}: {largest:,} items in one task, {pairs:,} pairs of items in all; expected "
+                            f"{_LARGEST_TASK:,} and {_MOST_PAIRS:,} at most: split tasks by the column task")
+        first, second, pair_task = pairs_within(kept)
+        same = (group[first] == group[second]).astype(np.int64)
+        return item[first], item[second], same, worker[first], pair_task, dropped
+
+
+def tables_of(answers: Any, columns: Mapping[str, str] | None = None, name: str = "answers") -> list[AnswerTable]:
+    """The tables of a file, a data frame or an array, or of a list of files and data frames; ``name`` of the latter."""
+    several = isinstance(answers, list | tuple) and all(isinstance(one, str | Path | pd.DataFrame) for one in answers)
+    given = list(answers) if several and len(answers) else [answers]
+    return [AnswerTable.of(one, columns, name if len(given) == 1 else f"{name} {number}")
+            for number, one in enumerate(given, 1)]  # fmt: skip
+
+
+def joined(parts: Sequence[PairAnnotations]) -> PairAnnotations:
+    """The answers of several files about the same items; people with the same name are the same person."""
+    if len(parts) == 1:
+        return parts[0]
+    names = list(dict.fromkeys(name for part in parts for name in part.worker_names))
+    worker = [np.array([names.index(name) for name in part.worker_names])[part.worker] for part in parts]
+    i, j, label = (np.concatenate([getattr(part, name) for part in parts]) for name in ("i", "j", "label"))
+    task = None
+    if any(part.task is not None for part in parts):
+        tasks, number = [], 0
+        for part in parts:  # an answer without a task becomes a task of its own
+            tasks.append((np.arange(part.num_pairs) if part.task is None else part.task) + number)
+            number = int(tasks[-1].max()) + 1
+        task = np.concatenate(tasks)
+    answers = PairAnnotations.from_arrays(
+        i, j, np.concatenate(worker), label, task=task, num_items=parts[0].num_items, worker_names=names,
+        simulated=all(part.simulated for part in parts), source=" and ".join(part.source for part in parts),
+    )  # fmt: skip
+    return replace(answers, notes=tuple(note for part in parts for note in part.notes))
+
+
+def _read(path: Path) -> pd.DataFrame:
+    """The cells of a file of answers as text."""
+    if not path.is_file():
+        raise UserError(f"{path}: {'a folder' if path.is_dir() else 'no such file'}; expected a file of answers")
+    try:
+        if path.suffix.lower() == ".parquet":
+            return pd.read_parquet(path)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)  # rows that are longer than the header
+            return pd.read_csv(
+                path, dtype=str, keep_default_na=False, skipinitialspace=True, skip_blank_lines=False, index_col=False,
+                encoding="utf-8-sig", sep="\t" if path.suffix.lower() == ".tsv" else ",",
+            )  # fmt: skip
+    except (OSError, ValueError, ImportError, pd.errors.ParserError, pd.errors.ParserWarning) as error:
+        raise UserError(f"{path}: cannot be read as answers: {' '.join(str(error).split())}; expected {_EXPECTED}"
+                        ) from error
+
+
+def _of_array(answers: Any, name: str) -> pd.DataFrame:
+    expected = "expected an array [answers, 3 to 5]: i, j[, worker], label[, task]"
+    try:
+        table = np.asarray(answers)
+    except ValueError as error:  # rows of unequal length
+        raise UserError(f"{name}: rows of different lengths; {expected}") from error
+    if table.ndim != 2 or table.shape[1] not in _OF_ARRAY:
+        raise UserError(f"{name}: shape {table.shape}; {expected}")
+    rows = list(answers) if table.dtype.kind in "USO" else table  # an array would make text of numbers beside text
+    return pd.DataFrame(rows, columns=list(_OF_ARRAY[table.shape[1]]))
+
+
+def _numbered(cells: np.ndarray) -> tuple[np.ndarray, list[str]]:
+    """Numbers of names, [n], and the sorted names."""
+    names = sorted(set(cells), key=int) if all(one.isdecimal() for one in set(cells)) else sorted(set(cells))
+    number = {name: k for k, name in enumerate(names)}
+    return np.array([number[cell] for cell in cells], np.int64), names
+
+
+def truth_path(path: Path) -> Path:
+    """Path of the file with the source and the true rates of the answers in ``path``."""
+    return path.with_suffix(".truth.json")
+
+
+def _read_truth(path: Path, names: list[str]) -> dict[str, Any] | None:
+    """Arguments of ``from_arrays`` with the source and the true rates; None without a file."""
+    try:
+        if path.exists() and not path.is_file():
+            raise ValueError("a folder, or a pipe, which would block")
+        content = json.loads(path.read_text(encoding="utf-8"))
+        annotators = content["annotators"]
+        rates = {
+            f"true_{kind}": None
+            if annotators is None
+            else [math.nan if annotators[name][kind] is None else float(annotators[name][kind]) for name in names]
+            for kind in ("sensitivity", "specificity")
+        }
+        return {"source": str(content["source"]), "simulated": bool(content["simulated"]), **rates}
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
+        raise UserError(f"{path}: not a valid description of {path.stem}: remove the file or write it again") from error
+
+
+def write(annotations: PairAnnotations, path: Path | str) -> None:
+    """Write answers as a CSV file, without the true rates; missing folders are created."""
+    worker = [annotations.worker_names[m] for m in annotations.worker]
+    task = () if annotations.task is None else (annotations.task,)
+    rows = zip(annotations.i, annotations.j, worker, annotations.label, *task, strict=True)
+    write_csv(Path(path), ("i", "j", "worker", "label", "task")[: 4 + len(task)], rows)
+
+
+def write_with_truth(annotations: PairAnnotations, path: Path | str) -> None:
+    """Write the CSV file, and a second file with the source and the true rates, :func:`truth_path`."""
+    write(annotations, path)
+    sensitivity, specificity = annotations.true_sensitivity, annotations.true_specificity
+    annotators = None
+    if sensitivity is not None and specificity is not None:
+        annotators = {
+            name: {"sensitivity": None if math.isnan(alpha) else float(alpha),
+                   "specificity": None if math.isnan(beta) else float(beta)}
+            for name, alpha, beta in zip(annotations.worker_names, sensitivity, specificity, strict=True)
+        }  # fmt: skip
+    content = {"source": annotations.source, "simulated": annotations.simulated, "annotators": annotators}
+    write_text(truth_path(Path(path)), json.dumps(content, indent=2, ensure_ascii=False) + "\n")
