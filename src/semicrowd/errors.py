@@ -72,7 +72,6 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
 
 
 def _is_inside(file: str) -> bool:
-    """Whether a file is one of the package, or that of Python which calls functions under :func:`naming_extras`."""
     return file.startswith(_PACKAGE) or file == contextlib.__file__
 
 
@@ -86,19 +85,6 @@ def nearest(word: str, words: Iterable[str], prefix: str = "") -> str:
     lower = {one.lower(): one for one in words}
     close = get_close_matches(word.lower(), lower, n=1, cutoff=0.5)
     return f"; the nearest is {prefix}{lower[close[0]]}" if close else ""
-
-
-def spelled_alike(names: Iterable[str]) -> list[list[str]]:
-    """Groups of different names that only differ by capitals and blanks, such as Steel and steel."""
-    groups: dict[str, list[str]] = {}
-    for name in names:
-        groups.setdefault(letters(name), []).append(name)
-    return [group for spelling, group in groups.items() if spelling and len(group) > 1]
-
-
-def other_spelling(name: str, names: Iterable[str]) -> str | None:
-    """The first of some names that only differs from this one by capitals and blanks."""
-    return next((one for one in names if one != name and letters(one) == letters(name)), None)
 
 
 def letters(name: str) -> str:

@@ -57,13 +57,7 @@ def expanded(path: str | Path) -> Path:
 
 
 def write_atomic(path: Path, write: Callable[[Path], object]) -> None:
-    """Let ``write`` fill a temporary file beside ``path`` and move it there: readers see all of it or nothing.
-
-    Raises
-    ------
-    UserError
-        Where the file cannot be written: no permission, no space.
-    """
+    """Let ``write`` fill a temporary file beside ``path`` and move it there: readers see all of it or nothing."""
     if path.is_dir():
         raise UserError(f"{path}: cannot be written: it is a folder; expected a file")
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
@@ -130,13 +124,7 @@ def read_status(path: Path) -> dict[str, Any]:
 
 
 def check_finished(run: Path) -> None:
-    """Refuse a folder without a finished run, and say what else it is.
-
-    Raises
-    ------
-    UserError
-        With the run's status and the way on, if it has one.
-    """
+    """Refuse a folder without a finished run, and say what else it is."""
     check_exists(run)
     status = read_status(run).get("status")
     if status is None:
@@ -153,13 +141,7 @@ def sha256_of(path: Path) -> str:
 
 
 def read_metrics(path: Path) -> dict[str, float | int]:
-    """Content of a finished run's metrics.json.
-
-    Raises
-    ------
-    UserError
-        Where there is none.
-    """
+    """Content of a finished run's metrics.json."""
     metrics = read_object(path / "metrics.json")
     if not metrics:
         raise UserError(f"{path / 'metrics.json'}: cannot be read; is {path} a finished run?")
@@ -247,13 +229,7 @@ def _locked(path: Path) -> int:
 
 
 def check_is_file(path: Path, expected: str) -> None:
-    """Refuse what is no file, without opening it: a named pipe would have us wait for somebody to write.
-
-    Raises
-    ------
-    UserError
-        With what was expected.
-    """
+    """Refuse what is no file, without opening it: a named pipe would have us wait for somebody to write."""
     check_exists(path)
     if not path.is_file():
         reason = "a folder" if path.is_dir() else "not a file"
@@ -261,13 +237,7 @@ def check_is_file(path: Path, expected: str) -> None:
 
 
 def check_exists(path: Path) -> None:
-    """Refuse a path where there is nothing.
-
-    Raises
-    ------
-    UserError
-        With the most similar name that is there.
-    """
+    """Refuse a path where there is nothing."""
     if not path.exists():
         folder = existing_ancestor(path)
         missing = path.absolute().relative_to(folder).parts[0]

@@ -31,11 +31,6 @@ def stream(seed: int, name: str, *indices: int) -> np.random.Generator:
     seed : >= 0
     name : what the draws are for, such as ``"training/order"``; each purpose has a name of its own
     indices : address streams of one purpose: an epoch, a restart
-
-    Raises
-    ------
-    UserError
-        If ``seed`` is negative.
     """
     return np.random.default_rng(_sequence(seed, name, indices))
 

@@ -87,7 +87,6 @@ FORMAT = "semicrowd estimator 1"
 
 
 def _class(name: str) -> type:
-    """A class that a file may hold; ``KeyError`` for any other."""
     if name not in CLASSES:
         CLASSES[name] = getattr(import_module(_PLACE_OF[name]), name)
     return CLASSES[name]

@@ -117,13 +117,7 @@ class _Recorder(Checkpoint):
 
 
 def check_checkpoint(path: Path, module: ClusteringModule) -> None:
-    """Refuse a file that is no checkpoint or lacks a part, or one of a model with other tensors.
-
-    Raises
-    ------
-    UserError
-        Naming the file and what to do.
-    """
+    """Refuse a file that is no checkpoint or lacks a part, or one of a model with other tensors."""
     content = read_tensors(path)
     parts: dict[str, Any] = {"state_dict": {}, "loops": {}, "callbacks": {}, "optimizer_states": []} | content
     whole = {"epoch", "global_step", "verdicts"} <= content.keys() and "fit_loop" in parts["loops"]
@@ -137,13 +131,7 @@ def check_checkpoint(path: Path, module: ClusteringModule) -> None:
 
 
 def check_trainer(settings: TrainerSettings) -> None:
-    """Refuse settings that this machine cannot fulfil, before anything is written or started.
-
-    Raises
-    ------
-    UserError
-        With the reason.
-    """
+    """Refuse settings that this machine cannot fulfil, before anything is written or started."""
     kind = accelerator(settings)
     there = torch.cuda.device_count() if kind == "cuda" else os.cpu_count() or 1
     if settings.devices > there:

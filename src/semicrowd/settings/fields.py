@@ -167,11 +167,6 @@ def check(settings: type, values: Mapping[str, Any], where: str = "") -> None:
     Parameters
     ----------
     where : group, such as ``model``, which is put before the name in messages
-
-    Raises
-    ------
-    UserError
-        For an invalid value, with what was expected; for an unknown name, with the most similar setting.
     """
     known = {one.name: one for one in described(settings)}
     spelled = {name: one.spelled if where else name for name, one in known.items()}
@@ -208,13 +203,7 @@ class Settings:
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
-        """Settings from ``values``; missing ones keep their defaults, and so does None where None is not valid.
-
-        Raises
-        ------
-        UserError
-            As :func:`check`.
-        """
+        """Settings from ``values``; missing ones keep their defaults, and so does None where None is not valid."""
         optional = {one.name for one in described(cls) if one.optional}
         given = {name: value for name, value in values.items() if value is not None or name in optional}
         check(cls, given, cls.group)

@@ -116,7 +116,6 @@ def annotator_weights(weights: Mapping[str, float]) -> dict[str, float]:
 
 
 def _allowed(name: str) -> str:
-    """A tag's name in the characters that MLflow takes."""
     return "".join(c if c.isalnum() or c in "_-. /" else "_" for c in name)[:LONGEST]
 
 
@@ -135,5 +134,4 @@ def final(metrics: Mapping[str, float]) -> dict[str, float]:
 
 
 def _finite(value: float) -> float:
-    """NaN for an infinite value: MLflow would store 1.8e308 in its place."""
     return float(value) if math.isfinite(value) else math.nan

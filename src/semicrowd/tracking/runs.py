@@ -132,11 +132,6 @@ def start_run(
     run_dir : its config.yaml and provenance.json, if they are there, become artifacts
     provenance : content of provenance.json
     given : the settings that the user has given, by dotted name; the run's name has some of them
-
-    Raises
-    ------
-    UserError
-        Where the tracking store cannot be used.
     """
     if settings["logger"]["name"] == "none":
         return Tracker()
@@ -159,11 +154,6 @@ def open_sweep(settings: Mapping[str, Any], sweep_dir: Path, provenance: Mapping
     settings : of any of the jobs; ``logger`` and ``resume`` are enough
     sweep_dir : folder of the sweep
     provenance : what is known before the data are read; ``{"command": …}`` is enough
-
-    Raises
-    ------
-    UserError
-        Where the tracking store cannot be used.
     """
     if settings["logger"]["name"] == "none":
         yield Tracker()

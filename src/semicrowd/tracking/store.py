@@ -40,11 +40,6 @@ def open_store(uri: str | None, experiment: str | None) -> Store:
     ----------
     uri : None: MLFLOW_TRACKING_URI, else mlflow.db in the current folder, as MLflow has it
     experiment : None: MLFLOW_EXPERIMENT_NAME, else semicrowd
-
-    Raises
-    ------
-    UserError
-        Where the store cannot be used: unknown kind of URI, no access, a file of something else, a deleted experiment.
     """
     uri = uri or os.environ.get("MLFLOW_TRACKING_URI") or f"{SQLITE}mlflow.db"
     experiment = experiment or os.environ.get("MLFLOW_EXPERIMENT_NAME") or "semicrowd"
