@@ -87,11 +87,6 @@ def nearest(word: str, words: Iterable[str], prefix: str = "") -> str:
     return f"; the nearest is {prefix}{lower[close[0]]}" if close else ""
 
 
-def letters(name: str) -> str:
-    """What different spellings of a name share: capitals and blanks do not matter."""
-    return "".join(name.casefold().split())
-
-
 @contextmanager
 def naming_extras() -> Iterator[None]:
     """If a module of :data:`EXTRAS` is not installed, raise a :class:`UserError` that says how to install it.
