@@ -16,7 +16,7 @@ from sklearn.metrics import normalized_mutual_info_score
 from semicrowd.estimators.inputs import checked_answers
 from semicrowd.methods.cotraining import CoTraining
 from semicrowd.page.clusters import Distances
-from semicrowd.page.pairs import pairs_to_ask
+from semicrowd.page.questions import pairs_to_ask
 from semicrowd.random import stream
 from table import print_table
 

@@ -24,7 +24,6 @@ MODEL = "model.pt"
 RUN_FILES = {
     "metrics.json": False,
     "assignments.csv": True,
-    "clusters.csv": True,
     "test_assignments.csv": True,
     "workers.csv": True,
     "restarts.csv": True,

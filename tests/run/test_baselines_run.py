@@ -37,7 +37,7 @@ def test_a_run_leaves_its_files_and_they_agree(train: Command, tmp_path: Path) -
     run = tmp_path / "run"
     found = {path.name for path in run.iterdir()} - {"checkpoints"}  # of a fit that takes some seconds
     assert found == {
-        "annotations.csv", "assignments.csv", "clusters.csv", "config.yaml", "curves.csv", "metrics.json", "model.pt",
+        "annotations.csv", "assignments.csv", "config.yaml", "curves.csv", "metrics.json", "model.pt",
         "provenance.json", "questions.csv", "report.html", "status.json", "warnings.json", "workers.csv",
     }  # fmt: skip
     metrics = metrics_of(run)
@@ -165,7 +165,6 @@ def test_cells_without_a_value_are_filled_but_for_methods_that_do_without(
     own = ("data=table", "data.path=holes.csv", "annotations=none", "model.K=2", "logger=none", "hydra.run.dir=run")
     filled = train(*own, "model=kmeans", "hydra.run.dir=filled")
     assert filled.returncode == 0, filled.stderr
-    assert "the median, " in filled.stderr
     assert metrics_of(tmp_path / "filled")["train/acc"] > 0.9
     new = predict("filled", "holes.csv")
     assert new.returncode == 0, new.stderr

@@ -7,12 +7,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 
 import semicrowd
 from semicrowd.crowd import answer_files
 from semicrowd.crowd.simulate import two_coin
-from semicrowd.estimators.persistence import encode
 from semicrowd.run.predict import main
 
 from .conftest import Command
@@ -149,13 +147,3 @@ def test_the_model_of_a_run_has_the_numbers_of_the_run(
     if name == "kmeans":  # features alone decide
         assert np.array_equal(assigned["cluster"], found)
         assert np.bincount(found).tolist() == [30, 15, 9, 6]
-
-    # The model of an earlier version has the numbers of its components, and the run's clusters.csv says which.
-    content = torch.load("run/model.pt", weights_only=True)
-    if name == "cotrain":
-        model.memberships_ = model.memberships_[:, np.argsort(model.components_)]
-    model.components_ = None
-    content["estimator"] = encode(model)
-    torch.save(content, "run/model.pt")
-    assert main(["run", "items.npy"]) == 0
-    assert np.array_equal(pd.read_csv(io.StringIO(capsys.readouterr().out))["cluster"], found)

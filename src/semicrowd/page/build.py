@@ -1,28 +1,30 @@
 """Make ``report.html``."""
 
 import base64
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 import jinja2
 import numpy as np
+import pandas as pd
 from jaxtyping import Int
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
-from semicrowd.data.columns import as_list
+from semicrowd.evaluation.held_out import Gain
 from semicrowd.evaluation.scores import Evaluation
 from semicrowd.files import expanded
-from semicrowd.page import advice
-from semicrowd.page.annotators import PERHAPS, annotators
+from semicrowd.fitting.result import RESTART_SCORES, Result
+from semicrowd.metrics import USED_SHARE, cluster_counts
 from semicrowd.page.clusters import MAX_CLUSTERS, SURE, Distances, clusters
-from semicrowd.page.decision import candidates, decided, number_of_clusters
 from semicrowd.page.items import Items
-from semicrowd.page.mixed_clusters import mixed_clusters
-from semicrowd.page.pairs import number_of_pairs, pairs_to_ask
+from semicrowd.page.questions import NUMBER, pairs_to_ask
+from semicrowd.settings.fields import dotted
+from semicrowd.settings.methods import METHODS, NAMES
+from semicrowd.starts.selection import FEATURES_ALONE, Verdict
 
 FILE = "report.html"
 #: Width of the picture of an annotator's rates, in units of the picture.
@@ -38,6 +40,8 @@ _CAPTIONS = {
 }
 #: Clusters whose items are shown without a click.
 _OPEN = 10
+#: Pairs to ask about that the page shows.
+_PAIRS = 10
 #: Figures with larger files, in bytes, are left out, because the page would open slowly.
 _LARGEST = 1_000_000
 
@@ -57,7 +61,6 @@ class Page:
     given : settings that the user has given, by dotted names
     command, started : command line and time of the start of the run
     questions : file beside the page that has :attr:`pairs`, which the page then mentions; empty without one
-    names : names of clusters, by their numbers; not all have one
     """
 
     title: str
@@ -71,7 +74,6 @@ class Page:
     command: str = ""
     started: str = ""
     questions: str = ""
-    names: Mapping[int, str] = field(default_factory=dict)
 
     @cached_property
     def distance(self) -> Distances:
@@ -87,15 +89,16 @@ class Page:
         return np.bincount(pairs, minlength=self.data.num_items)
 
     @cached_property
-    def need(self) -> advice.Need | None:
-        """How many more answers would help; None where the result behind this number is not to be trusted."""
-        return None if self.warnings else advice.need(self.result.found.final, self.result.workers)
+    def items(self) -> Items:
+        """How the items are shown."""
+        folder = dict(self.settings.get("data", {})).get("path")
+        return Items(self.data, expanded(folder) if folder is not None else None)
 
     @cached_property
     def pairs(self) -> list[tuple[int, int]]:
         """Pairs of items to ask about, the most useful first."""
         found = self.result.found
-        number = self.settings.get("questions") or number_of_pairs(self.need)
+        number = self.settings.get("questions", NUMBER)
         return pairs_to_ask(found.final, found.features, self.distance, self.answers_of, self.answers, number)
 
 
@@ -126,61 +129,23 @@ def render(page: Page, figures: Sequence[Mapping[str, str]] = ()) -> str:
 
 
 def _content(page: Page) -> dict[str, Any]:
-    data, result, answers = page.data, page.result.found, page.answers
-    folder = dict(page.settings.get("data", {})).get("path")
-    items = Items(data, expanded(folder) if folder is not None else None)
+    data, result, items = page.data, page.result.found, page.items
     annotated = page.answers_of > 0
     every = list(clusters(items, result.final, page.distance, annotated))
-    people = []
-    if page.result.workers is not None and result.workers is not None:
-        people = annotators(page.result.workers, result.workers, result.best, remarks=not page.warnings)
     known = every[0].sure is not None
-    asked = advice.questions(result.final, result.features, page.distance, page.answers_of)
-    shared = _shared_reasons(asked)
     return {
         "title": page.title, "command": page.command, "started": page.started, "warnings": page.warnings,
         "facts": _facts(page), "sure_from": SURE, "known": known, "clusters": every, "most": MAX_CLUSTERS,
         "table": not items.have_pictures, "weighted": data.weights is not None,
         "name": items.name, "picture": cache(items.picture), "cell": items.cell,
         "probability": result.final.probability, "annotated": annotated,
-        "number": [*number_of_clusters(result, page.settings, page.given), *_mixed(page)],
-        "decided": decided(result, answers, page.settings, page.metrics), "candidates": candidates(result),
-        "annotators": people, "bar": _bar, "width": _WIDTH, "answers": answers,
-        "drop": [one for one in people if one.drop],
-        "doubtful": [one for one in people if one.remark == PERHAPS],
-        "informative": result.verdict is None or result.verdict.informative,
-        "questions": asked, "shared": shared, "need": page.need, "open": _OPEN,
-        "reasons": [[reason for reason in one.why if reason not in shared] for one in asked],
-        "more_answers": _more_answers(page),
-        "names": page.names, "file": page.questions, "number_of_pairs": len(page.pairs) if page.questions else 0,
+        "number": list(number_of_clusters(result, page.settings, page.given)),
+        "decided": decided(result, page.answers, page.settings, page.metrics), "candidates": candidates(result),
+        "annotators": _annotators(page.result.workers), "bar": _bar, "width": _WIDTH, "answers": page.answers,
+        "open": _OPEN,
+        "pairs": page.pairs[:_PAIRS], "number_of_pairs": len(page.pairs), "file": page.questions,
         "uncertain": float((result.final.probability < SURE).mean()) if known else None,
     }  # fmt: skip
-
-
-def _shared_reasons(asked: Sequence[advice.Question]) -> list[str]:
-    """Reasons that all of several questions have, which are said once."""
-    if len(asked) < 2:
-        return []
-    return [reason for reason in asked[0].why if all(reason in one.why for one in asked[1:])]
-
-
-def _mixed(page: Page) -> Iterator[str]:
-    if page.answers is None:
-        return
-    for one in mixed_clusters(page.result.found.final.cluster, page.answers):
-        name = f" ({page.names[one.number]})" if one.number in page.names else ""
-        yield (f"Cluster {one.number}{name} may hold items of two classes: {100 * one.different:.0f} % of the "
-               f"{one.answers:,} answers about two of its items are “different”, but {100 * one.elsewhere:.0f} % of "
-               "those about two items of another cluster. Look at its items; answers about random pairs of them would "
-               "show.")
-
-
-def _more_answers(page: Page) -> str:
-    """Value of annotations.path for a run with further answers; empty for a fit in Python."""
-    if not page.settings.get("data"):
-        return ""
-    paths = dict(page.settings.get("annotations", {})).get("path") or ()
-    return as_list([*([paths] if isinstance(paths, str) else map(str, paths)), "COPY.csv"])
 
 
 def _facts(page: Page) -> list[tuple[str, str]]:
@@ -200,6 +165,148 @@ def _facts(page: Page) -> list[tuple[str, str]]:
     return facts
 
 
+def _annotators(table: pd.DataFrame | None) -> list[dict[Hashable, Any]]:
+    """Rows of workers.csv, the most reliable annotator first; an interval that is not known is the estimate."""
+    if table is None:
+        return []
+    ends = {f"{name}_{end}": table[f"{name}_{end}"].fillna(table[name])
+            for name in ("sensitivity", "specificity") for end in ("low", "high")}  # fmt: skip
+    return table.assign(**ends).sort_values("weight", ascending=False, kind="stable").to_dict("records")
+
+
 def _bar(rate: float) -> str:
     """Horizontal position of a rate from 0 to 1 in the figure."""
     return f"{_WIDTH * min(max(rate, 0.0), 1.0):.1f}"
+
+
+def candidates(result: Result) -> list[dict[str, Any]]:
+    """All candidates as in the verdict's table, the best first; empty for a method that does not select among some."""
+    if result.verdict is None:
+        return []
+    table = result.verdict.table.sort_values("score", ascending=False, kind="stable")
+    return table.assign(winner=table["candidate"] == result.verdict.winner).to_dict("records")
+
+
+def decided(
+    result: Result,
+    answers: PairAnnotations | None,
+    settings: Mapping[str, Any],
+    metrics: Mapping[str, float],
+) -> Iterator[str]:
+    """Lines about how the clusters were determined.
+
+    Parameters
+    ----------
+    settings : settings of the run, nested
+    metrics : content of metrics.json
+    """
+    if result.verdict is not None:
+        yield _selected(result.verdict)
+    elif (kind := dotted(settings).get("start.kind")) is not None:
+        yield f"Start: start.kind={kind}; it was the only one that was tried."
+    if answers is None:
+        yield "Features alone decided: there were no answers."
+        return
+    items = answers.annotated
+    moved = float((result.final.cluster != result.features.cluster)[items].mean())
+    there = f"{len(items)} of {answers.num_items} items have answers"
+    if moved:
+        yield (f"{there}; {100 * moved:.1f} % of these are in another cluster than their features alone would say. "
+               "Items without answers are placed by their features.")
+    else:
+        yield (f"{there}. Each of them is in the cluster that its features predict: the answers may have decided which "
+               "clusters there are, but moved no single item.")
+    if result.verdict is not None and Gain.of(result.verdict, answers) is None:
+        yield ("All answers are about one pair of items, so none could be held out and predicted from the others: it "
+               "is not known whether they support these clusters.")
+    for key, how in (("held_out", "held out from a second fit"), ("cross_validated", "that was held out")):
+        gain, error = (metrics.get(f"answers/{key}_gain{end}") for end in ("", "_error"))
+        if gain is None or error is None:
+            continue
+        if gain == error == 0:
+            yield (f"An answer {how} is exactly as probable with clusters as without any: the answers do not support "
+                   "these clusters.")  # fmt: skip
+            continue
+        support = "do not support" if gain <= error else "hardly support" if gain < 2 * error else "support"
+        yield (f"The clusters change the probability of an answer {how} by the factor {np.exp(gain):.2f} on average "
+               f"({gain:+.3f} nats, standard error {error:.3f}): the answers {support} these clusters.")
+
+
+def _selected(verdict: Verdict) -> str:
+    """Which candidate was selected, and by which rule."""
+    rows = verdict.table.set_index("candidate")
+    own, among = rows.loc[verdict.winner], f"“{verdict.winner}” was selected among {len(rows)} candidates"
+    again = bool(rows["unseen"].notna().any())
+    last_resort = verdict.winner == FEATURES_ALONE and (again or not verdict.informative)
+    if own["behind"] <= own["standard_error"] and not last_resort:
+        confirmed = (" Fitted again without the answers that it has to predict, it was still better than the features "
+                     "alone.") if again else ""  # fmt: skip
+        return (f"Start: {among}. Of those that predict held-out answers about equally well (within one standard error "
+                f"of the best), the one with the fewest clusters is selected.{confirmed}")
+    failed = "fitted again without the answers that it has to predict, the best one was no longer better"
+    if verdict.winner != FEATURES_ALONE:
+        return f"Start: {among}. Others come first in the table, but {failed} than the features alone; this one was."
+    why = f"{failed}, or not clearly" if verdict.informative else "the answers are not known to carry information"
+    return f"Start: the clusters of the features alone were kept, the last resort among {len(rows)} candidates: {why}."
+
+
+def number_of_clusters(result: Result, settings: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[str]:
+    """Lines about the number of clusters.
+
+    Parameters
+    ----------
+    settings : settings of the run, nested
+    given : settings that the user has given, by dotted names
+    """
+    counts = cluster_counts(result.final.cluster, int(result.final.cluster.max()) + 1)
+    occupied, used = int(counts["occupied"]), int(counts["used"])
+    few = f"; {occupied - used} of them have less than {100 * USED_SHARE:g} % of the items"
+    small = "" if used == occupied else few
+    yield f"{_count(occupied)} with at least one item{small}."
+    most, name = dotted(settings).get("model.K"), str(settings.get("model", {}).get("name"))
+    method = METHODS.get(NAMES.get(name, name))  # by its name, or that of its class; None: a user's own class
+    if most is not None and not (method and method.expects_number):
+        origin = "you gave" if "model.K" in given else "the rule or the default set"
+        yield (
+            f"{origin.capitalize()} model.K={most}: this method can find at most {most} clusters, "
+            + ("and uses all of them: try a larger one, unless you know the number." if occupied >= most
+               else f"and leaves {most - occupied} without an item.")
+        )  # fmt: skip
+    if result.samples is not None:
+        number = result.samples.partitions[result.samples.kept].max(axis=1) + 1
+        low, high = np.quantile(number, (0.05, 0.95), method="nearest")
+        mode = int(np.bincount(number).argmax())
+        yield (f"Posterior over {len(number)} sampled partitions: {low} to {high} clusters with 90 % probability, most "
+               f"often {mode} ({100 * float((number == mode).mean()):.0f} % of them).")
+    if result.verdict is not None:
+        rows = result.verdict.table
+        near = sorted({int(n) for n in rows.loc[rows["behind"] <= rows["standard_error"], "clusters"]})
+        every = sorted({int(n) for n in rows["clusters"]})
+        own = rows.loc[rows["candidate"] == result.verdict.winner].iloc[0]
+        if rows["score"].nunique() == 1 < len(rows):
+            yield (f"All {len(rows)} candidates, with {_range(every)} clusters, predict the answers equally well: the "
+                   "answers say nothing about the number of clusters.")
+            return
+        kept = "" if own["behind"] <= own["standard_error"] else f"; the one that was kept has {own['clusters']}"
+        yield (f"{len(rows)} candidates with {_range(every)} clusters were compared by how well they predict held-out "
+               f"answers; those within one standard error of the best have {_range(near)}{kept}.")
+    if result.restarts is not None and len(result.restarts.score) > 1:
+        each = [int(cluster_counts(one, result.num_clusters)["used"]) for one in result.restarts.clusters]
+        yield (f"{len(each)} restarts ended with {_range(sorted(set(each)))} clusters in use; the one with the highest "
+               f"{RESTART_SCORES[result.restarts.column]} is kept.")
+    elif result.samples is None and result.verdict is None:
+        others = "other seeds" if most is None else "other seeds, and other values of model.K"
+        yield f"Nothing here says how sure this number is: compare runs with {others}."
+        if most is None:
+            yield "It follows from the features alone, and often is not the number of the classes that people see."
+
+
+def _count(number: int) -> str:
+    return f"{number} cluster" + ("" if number == 1 else "s")
+
+
+def _range(numbers: list[int]) -> str:
+    """``3``, ``3 or 4``, ``3 to 7``."""
+    if len(numbers) == 1:
+        return str(numbers[0])
+    return f"{numbers[0]} {'or' if len(numbers) == 2 else 'to'} {numbers[-1]}"

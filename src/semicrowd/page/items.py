@@ -2,8 +2,8 @@
 
 import base64
 import io
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
@@ -75,6 +75,16 @@ class Items:
                 return f"{pd.Timestamp(number, unit='s'):%Y-%m-%d}"
             return "" if np.isnan(number) else f"{number:.4g}"
         return next((str(value) for d, value in values if row[d]), "")
+
+    def shown(self, most: int) -> dict[str, Callable[[int], str]]:
+        """What a person needs to tell items apart: a name → what an item has, of the first columns or of pictures."""
+        if self._pictures is not None and self.data.files is not None:
+            folder, files = self._pictures, self.data.files
+            return {"file": lambda item: str(folder / files[item])}
+        if self.data.columns is None or not self.data.columns.named:
+            return {}
+        columns = dict.fromkeys(name for name, *_ in self._columns)
+        return {column: partial(self.cell, column=column) for column in list(columns)[:most]}
 
     def picture(self, item: int) -> str:
         """A small picture of an item as a ``data:`` address, empty where there is none or it cannot be read."""

@@ -3,14 +3,13 @@
 from collections.abc import Mapping
 from inspect import signature
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
-from semicrowd.errors import UserError, listed, naming_extras
+from semicrowd.errors import UserError, naming_extras
 from semicrowd.estimators.base import CrowdClusterer, digest_of_rows
 from semicrowd.estimators.continued import checked_weights
 from semicrowd.estimators.inputs import checked_answers, ids_of_rows, names_of_rows
@@ -29,7 +28,6 @@ def write_report(
     path: Path | str = FILE,
     *,
     labels: Any = None,
-    names: Mapping[int, str] = MappingProxyType({}),
     sample_weight: Any = None,
     questions: Path | str | None = None,
 ) -> Path:
@@ -44,10 +42,9 @@ def write_report(
     X, pairs : the items and answers of the fit, in any form that ``fit`` takes; an estimator does not keep them
     path : file to write, replaced if it exists
     labels : [N] true classes, for the scores on the page; None: no scores
-    names : names of clusters, by their numbers in ``estimator.labels_``; not all need one
     sample_weight : weights of the items as for ``fit``, of which clusters have shares on the page; None: all are 1
     questions : csv file to write, with the pairs of items whose answers are expected to help most, to be filled in and
-        given to ``fit`` beside the other answers. A file that somebody has filled in is kept as it is
+        given to ``fit`` beside the other answers
 
     Returns
     -------
@@ -57,15 +54,12 @@ def write_report(
     Raises
     ------
     UserError
-        If items, answers, labels or names are not those of the fit, or a file cannot be written.
+        If items, answers or labels are not those of the fit, or a file cannot be written.
     """
     features = estimator._new_items(X)
     _check_number("X", len(features), estimator)
     if getattr(estimator, "_digest", None) not in (None, digest_of_rows(features)):
         raise UserError("X: not the items of the fit, or in another order; expected the same rows in the same order")
-    there = np.unique(estimator.labels_).tolist()
-    if unknown := [repr(number) for number in names if number not in there]:
-        raise UserError(f"names: no cluster {listed(unknown)} in labels_; it has {listed(list(map(str, there)))}")
     ids, index = ids_of_rows(estimator, X), names_of_rows(X)
     answers = checked_answers(pairs, len(features), ids, index=index)
     _check_answers(estimator, answers)
@@ -83,9 +77,9 @@ def write_report(
     settings, given = _settings(estimator)
     page = Page(type(estimator).__name__, data, answers, result, result.scores,
                 reliability_warnings(result.found, answers), settings, given,
-                names=names, questions="" if questions is None else Path(questions).name)  # fmt: skip
+                questions="" if questions is None else Path(questions).name)  # fmt: skip
     if questions is not None:
-        write_questions(Path(questions), page.pairs, data.names)
+        write_questions(Path(questions), page.pairs, page.items)
     write_text(Path(path), render(page))
     return Path(path)
 

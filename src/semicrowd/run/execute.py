@@ -9,9 +9,7 @@ from semicrowd.crowd import answer_files
 from semicrowd.errors import UserError
 from semicrowd.files import RUN_FILES, RunDirectory, expanded, read_metrics, read_status, write_json
 from semicrowd.interrupts import raise_again
-from semicrowd.page.questions import check_not_filled_in
 from semicrowd.run.composition import Given
-from semicrowd.run.files.clusters import check_no_names, read_names
 from semicrowd.run.files.config import CONFIG, check_same, more_epochs, read_config, same_given, write_config
 from semicrowd.run.files.inputs import PROVENANCE, check_files, check_inputs, file_hashes
 from semicrowd.run.inputs import facts_of, load_inputs
@@ -85,14 +83,9 @@ def execute(given: Given, run_dir: Path) -> Metrics:
     for path in map(Path, origin["files"]):
         if not before and path.resolve().parent == run_dir.resolve() and path.name in RUN_FILES:
             raise UserError(f"{path}: is in the run's own folder, which is emptied; choose another hydra.run.dir")
-    earlier = settings.values["previous"]
-    named = read_names(expanded(earlier)) if earlier else {}
     raise_again()
     with RunDirectory(run_dir) as directory:
         resume = bool(settings.values["resume"]) and directory.can_resume
-        if not resume:
-            check_not_filled_in(run_dir)
-        check_no_names(run_dir, named)
         replaced = read_status(run_dir).get("status")
         directory.set_status("running")  # before the old files go: what is left of them is no result
         try:
@@ -118,7 +111,7 @@ def execute(given: Given, run_dir: Path) -> Metrics:
                     several = settings.values["trainer.strategy"] == "ddp"
                     with as_others(run_dir, settings.values["trainer.num_nodes"]) if several else nullcontext():
                         estimator = fitted(settings, data, answers, monitor)
-                    session = Session(settings, run_dir, data, answers, estimator, monitor, tracker, named)
+                    session = Session(settings, run_dir, data, answers, estimator, monitor, tracker)
                     metrics = session.finish()
                 write_json(run_dir / "metrics.json", metrics)
                 directory.set_status("finished")

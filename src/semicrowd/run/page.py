@@ -11,7 +11,6 @@ from semicrowd.evaluation.scores import Evaluation, score
 from semicrowd.files import MODEL, check_finished, read_metrics, read_object, write_text
 from semicrowd.page.build import FILE, Page, pictures, render
 from semicrowd.page.questions import QUESTIONS, write_questions
-from semicrowd.run.files.clusters import read_names
 from semicrowd.run.files.config import CONFIG, GIVEN, read_config
 from semicrowd.run.files.inputs import PROVENANCE, check_inputs, file_hashes
 from semicrowd.tracking.content import run_name
@@ -32,7 +31,7 @@ def write_page_of_run(
 ) -> Path:
     """Write the page of a run and its file of questions, and return the page's path.
 
-    provenance.json and clusters.csv must be in the run's folder already.
+    provenance.json must be in the run's folder already.
 
     Parameters
     ----------
@@ -43,9 +42,8 @@ def write_page_of_run(
     page = Page(
         run_name(settings, given), data, answers, result, metrics, warnings, settings, given,
         str(origin.get("command") or ""), str(origin.get("started") or "")[:16].replace("T", " "), QUESTIONS,
-        read_names(run_dir),
     )  # fmt: skip
-    write_questions(run_dir / QUESTIONS, page.pairs, data.names)
+    write_questions(run_dir / QUESTIONS, page.pairs, page.items)
     write_text(run_dir / FILE, render(page, pictures(run_dir / "figures")))
     return run_dir / FILE
 

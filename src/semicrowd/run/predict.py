@@ -27,8 +27,8 @@ examples:
 
 A table's columns are found by their names, in any order. The columns of the output are item (its id, or its
 row from 0), cluster (numbered as in assignments.csv of the run), probability, second_cluster and second_probability
-(the second most probable cluster), annotated (1 if the item's answers were used, else 0), name (if clusters have names
-in the run's clusters.csv) and, if items have ids, row.
+(the second most probable cluster), annotated (1 if the item's answers were used, else 0) and, if items have
+ids, row.
 The same input gives the same output.
 """
 
@@ -77,12 +77,11 @@ def _predict(run: Path, features_file: Path, answer_files: list[Path], output: P
     from semicrowd.estimators.persistence import load
     from semicrowd.interrupts import raise_again
     from semicrowd.run.estimator import assigned, check_complete
-    from semicrowd.run.files.clusters import read_components, read_names
     from semicrowd.run.files.config import CONFIG, read_config
     from semicrowd.run.files.results import assignment_csv
     from semicrowd.settings.data import FileSettings
 
-    estimator, named = load(run / MODEL), read_names(run)
+    estimator = load(run / MODEL)
     columns = getattr(estimator, "columns_", None)
     config = read_config(run / CONFIG) if (run / CONFIG).exists() else {}
     if not estimator.takes_new_items:
@@ -122,11 +121,7 @@ def _predict(run: Path, features_file: Path, answer_files: list[Path], output: P
             raise UserError(f"{told}: {str(error).removeprefix('pairs: ')}") from error
         annotated[answers.annotated] = True
     raise_again()
-    if estimator.components_ is None:  # a model of an earlier version
-        members = assignment.memberships
-        number = 1 + int(assignment.cluster.max()) if members is None else members.shape[1]
-        assignment = assignment.renumbered(read_components(run, number))
-    text = assignment_csv(assignment, annotated, data.names, named)
+    text = assignment_csv(assignment, annotated, data.names)
     if output is None:
         print(text, end="")
     else:

@@ -2,8 +2,7 @@
 
 import shutil
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 
@@ -57,7 +56,6 @@ class Session:
     ----------
     estimator : fitted
     monitor : that of its fit
-    named : names of the clusters of the earlier run with which this one goes on
     """
 
     settings: Resolved
@@ -67,7 +65,6 @@ class Session:
     estimator: CrowdClusterer
     monitor: Monitor
     tracker: Tracker
-    named: Mapping[int, str] = field(default_factory=dict)
 
     def finish(self) -> dict[str, float | int]:
         """Evaluate the fit and write the results; returns the metrics. The caller writes metrics.json."""
@@ -78,8 +75,7 @@ class Session:
             test = assigned(self.estimator, unseen)
         if unseen is not None and hasattr(self.estimator, "score"):
             likelihood = {"test/log_likelihood": self.estimator.score(unseen)}
-        result, components = score(self.estimator.result_, self.data, self.answers, test), self.estimator.components_
-        assert components is not None
+        result = score(self.estimator.result_, self.data, self.answers, test)
         epochs = int(self.settings.values.get("epochs", 1))  # 1 for a method without epochs
         held_out = self._held_out()
         warnings = reliability_warnings(result.found, self.answers, held_out)
@@ -95,7 +91,7 @@ class Session:
         more = [name for name in scores if name.startswith(("samples/", "chains/"))]
         metrics = {name: scores[name] for name in (*METRICS, *more) if name in scores}
         likeliest = self._likeliest(result)
-        write_results(self.run_dir, result, self.answers, components, warnings, likeliest, self.data.names, self.named)
+        write_results(self.run_dir, result, self.answers, warnings, likeliest, self.data.names)
         self.estimator.save(self.run_dir / MODEL)
         if self.settings.values["figures"]:
             self._draw(result, likeliest)

@@ -160,11 +160,7 @@ class RunSettings(Settings):
         "co-training, also as the start of scdc and bayes, uses them as one more start; annotations.path must contain "
         "all answers, old and new", text(), optional=True,
     )
-    questions: int | None = setting(
-        None, "number of pairs to ask about in questions.csv; null: the number of answers that is expected to halve "
-        "the share of uncertain items, or 200 if it is not known", whole(1),
-        optional=True,
-    )
+    questions: int = setting(200, "number of pairs to ask about in questions.csv", whole(1))
     held_out: bool = setting(
         False, "fit a second time without a tenth of the answers and evaluate the clusters by these: a score that "
         "needs no labels and can be compared between methods (answers/held_out_gain); doubles the time", flag()

@@ -39,7 +39,7 @@ examples
   python src/train.py -m model=scdc,bayes seed=0-9
   python src/train.py -m data=pinwheel,mnist model=scdc,bayes annotations=none,tasks seed=0-2
 
-A run writes report.html, metrics.json, warnings.json, assignments.csv, clusters.csv, workers.csv, questions.csv,
+A run writes report.html, metrics.json, warnings.json, assignments.csv, workers.csv, questions.csv,
 restarts.csv, candidates.csv, curves.csv, model.pt, figures/ and checkpoints/ into its directory. report.html shows the
 result in a browser; warnings.json lists reasons not to trust it; questions.csv has pairs to ask about, to be filled in.
 python src/predict.py assigns new items to the clusters of a run. `make ui` shows all runs. --hydra-help: help of Hydra.

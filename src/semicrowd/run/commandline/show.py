@@ -32,7 +32,7 @@ _FOR_PROGRAMS = ("epochs", "restart/best")
 def show_run(metrics: dict[str, Any], run_dir: Path) -> None:
     """Print a run's metrics and where its files are."""
     if (number := metrics.get("clusters/occupied")) is not None:
-        trust = "; do not trust this result as it is: see the warnings" if metrics.get("warnings/count") else ""
+        trust = "; read the warnings before you trust this result" if metrics.get("warnings/count") else ""
         print(f"{number} cluster{'s' * (number != 1)}{trust}")
     shown = {name: value for name, value in metrics.items() if name not in _FOR_PROGRAMS}
     width = max(map(len, shown))

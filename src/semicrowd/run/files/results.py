@@ -1,8 +1,7 @@
 """The files of a finished run, from its evaluation."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
@@ -11,7 +10,6 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.evaluation.scores import Evaluation, Likeliest
 from semicrowd.files import write_arrays, write_csv, write_json, write_text
 from semicrowd.fitting.result import Assignment, Samples
-from semicrowd.run.files.clusters import write_clusters
 
 ASSIGNMENTS = "assignments.csv"
 #: Largest N for which every restart's clusters are kept.
@@ -24,31 +22,25 @@ def write_results(
     folder: Path,
     result: Evaluation,
     annotations: PairAnnotations | None,
-    components: np.ndarray,
     warnings: Sequence[str] = (),
     likeliest: Likeliest | None = None,
     names: Sequence[str] | None = None,
-    clusters: Mapping[int, str] = MappingProxyType({}),
 ) -> None:
     """Write the files of the result, except metrics.json, which the caller writes last.
 
     Parameters
     ----------
-    components : [K] the model's component behind each cluster
     warnings : reasons not to trust the result, one line each
     likeliest : the images with the highest cluster probabilities; None without images
     names : names of the items; None if they have no names
-    clusters : names of clusters, by their numbers; not all have one
     """
     final, test = result.found.final, result.test
     annotated = np.zeros(len(final.cluster), bool)
     if annotations is not None:
         annotated[annotations.annotated] = True
-    write_text(folder / ASSIGNMENTS, assignment_csv(final, annotated, names, clusters))
-    write_clusters(folder, final, components, clusters)
+    write_text(folder / ASSIGNMENTS, assignment_csv(final, annotated, names))
     if test is not None:
-        unseen = np.zeros(len(test.cluster), bool)
-        write_text(folder / "test_assignments.csv", assignment_csv(test, unseen, clusters=clusters))
+        write_text(folder / "test_assignments.csv", assignment_csv(test, np.zeros(len(test.cluster), bool)))
     if likeliest is not None:
         likeliest.write(folder)
     if result.workers is not None:
@@ -67,19 +59,14 @@ def write_results(
     write_json(folder / "warnings.json", {"warnings": list(warnings)})
 
 
-def assignment_csv(
-    assignment: Assignment,
-    annotated: np.ndarray,
-    names: Sequence[str] | None = None,
-    clusters: Mapping[int, str] = MappingProxyType({}),
-) -> str:
+def assignment_csv(assignment: Assignment, annotated: np.ndarray, names: Sequence[str] | None = None) -> str:
     """Content of assignments.csv: a row for each item.
 
     The columns are item, cluster, probability, second_cluster and second_probability (the second most probable cluster
     of the item), and annotated (1 if the item's answers were used, else 0). The column ``item`` has the items' names,
     and a last column ``row`` their rows, counted from 0. If items have no names, ``item`` has the rows. Probabilities
     and ``second_cluster`` are empty for methods without probabilities; ``second_cluster`` also where no other cluster
-    has a probability that six digits show. If clusters have names, ``name`` is that of the item's cluster.
+    has a probability that six digits show.
     """
     second, of_second = assignment.second()
     columns = {
@@ -88,8 +75,6 @@ def assignment_csv(
         "second_cluster": pd.Series(second).where(of_second.round(_DIGITS) > 0).astype("Int64").array,
         "second_probability": of_second, "annotated": annotated.astype(int),
     }  # fmt: skip
-    if clusters:
-        columns["name"] = [clusters.get(cluster, "") for cluster in assignment.cluster.tolist()]
     rows = np.arange(len(annotated))
     table = pd.DataFrame(columns if names is None else columns | {"row": rows}, index=rows if names is None else names)
     return table.rename_axis("item").to_csv(float_format=f"%.{_DIGITS}f", lineterminator="\n")
