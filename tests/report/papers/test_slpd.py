@@ -102,12 +102,6 @@ def test_leukaemia_has_the_other_reading_beside_it_and_its_own_ratio(
     assert cells["leukaemia, SLPD minus CKM, 0% of the labels"].remark == remark
 
 
-def test_texts_say_that_the_number_of_clusters_is_told_and_which_reading_is_taken(tmp_path: Path) -> None:
-    texts = [table.build(collected(), tmp_path).text for table in (TABLE_2, TABLE_3)]
-    assert all("SLPD and CKM are told K, the number of classes" in text for text in texts)
-    assert ["follow another reading" in text for text in texts] == [False, True]
-
-
 def test_of_a_stage_that_was_stopped_what_is_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     rows = made_rows()
     monkeypatch.setattr(tables, "read_rows", lambda _: rows[rows["share"] == 0])
