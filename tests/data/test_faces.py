@@ -11,13 +11,12 @@ import numpy as np
 import pytest
 
 from semicrowd.data import load_dataset
-from semicrowd.data.face_archive import FACE_SHAPE, faces_of_archive, read_faces, read_pgm
-from semicrowd.data.faces import ARCHIVE
-from semicrowd.data.public import FACE_TABLE
-from semicrowd.data.sources import OfficialArchive, SourceError
+from semicrowd.data.faces import FACE_SHAPE, read_archive, read_pgm
+from semicrowd.data.fetch import PUBLIC
 from semicrowd.errors import UserError
 
-from .conftest import Served
+(FACE_TABLE,) = PUBLIC["face"].files
+ARCHIVE = PUBLIC["face"].sources[0].rpartition("/")[2]
 
 USERS = ("an2i", "at33", "boland", "bpm", "ch4f", "cheyer", "choon", "danieln", "glickman", "karyadi", "kawamura",
          "kk49", "megak", "mitchell", "night", "phoebe", "saavik", "steffi", "sz24", "tammo")
@@ -88,7 +87,7 @@ def test_archive_is_sorted_and_damaged_images_are_left_out(tmp_path: Path, neste
     path = tmp_path / "archive.zip"
     _archive(path, files, nested)
     with zipfile.ZipFile(path) as archive:
-        faces = read_faces(archive)
+        faces = read_archive(archive)
     assert faces["images"][:, 0, 0].tolist() == [4, 3, 2, 1]
     assert faces["person"].tolist() == [0, 0, 1, 1]
     assert faces["pose"].tolist() == ["up", "up", "straight", "up"]
@@ -137,7 +136,6 @@ def test_archive_put_there_by_hand_becomes_the_published_table(
     public_data: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nested: bool
 ) -> None:
     monkeypatch.delenv("SEMICROWD_MIRROR", raising=False)
-    monkeypatch.setenv("SEMICROWD_OFFLINE", "1")
     with np.load(public_data("face") / "cmu_faces" / FACE_TABLE) as table:
         columns = [table[name] for name in ("person", "pose", "expression", "eyes", "images")]
     files = {}
@@ -150,40 +148,20 @@ def test_archive_put_there_by_hand_becomes_the_published_table(
     assert load_dataset("face", tmp_path, pca=None).num_items == 624
 
 
-def test_archive_at_its_address(tmp_path: Path, served: Served) -> None:
-    target = tmp_path / "target"
-    target.mkdir()
-    files = {"faces/a/a_up_sad_open_4.pgm": _pgm(np.full(FACE_SHAPE, 7, np.uint8))}
-    _archive(served.folder / "right.zip", files, nested=True)
-    _archive(served.folder / "empty.zip", {}, nested=True)
-    OfficialArchive(f"{served.address}/right.zip", faces_of_archive).get([FACE_TABLE], target)
-    with pytest.raises(SourceError, match=r"not the archive that was expected .no quarter-scale face images"):
-        OfficialArchive(f"{served.address}/empty.zip", faces_of_archive).get([FACE_TABLE], target)
-    with np.load(target / FACE_TABLE) as table:
-        assert table["images"].tolist() == np.full((1, *FACE_SHAPE), 7).tolist()
-        assert table["pose"].tolist() == ["up"]
-
-
-def test_no_data_says_what_to_put_where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("SEMICROWD_MIRROR", raising=False)
-    monkeypatch.setenv("SEMICROWD_OFFLINE", "1")
-    with pytest.raises(UserError, match=r"cmu_faces_30x32\.npz \(missing\).*UCI's cmu\+face\+images\.zip .*cmu_faces"):
-        load_dataset("face", tmp_path)
-
-
-@pytest.mark.parametrize("content", [b"no archive", b"PK\x05\x06" + bytes(18)])
-def test_wrong_archive_is_named_and_left_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], content: bytes
+@pytest.mark.parametrize("content", [b"no archive", b"PK\x05\x06" + bytes(18), None])
+def test_what_is_missing_is_named_and_a_wrong_archive_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes | None
 ) -> None:
     monkeypatch.delenv("SEMICROWD_MIRROR", raising=False)
-    monkeypatch.setenv("SEMICROWD_OFFLINE", "1")
-    (tmp_path / "cmu_faces").mkdir()
-    (tmp_path / "cmu_faces" / ARCHIVE).write_bytes(content)
-    with pytest.raises(UserError):
+    if content is None:
+        monkeypatch.setenv("SEMICROWD_OFFLINE", "1")
+    else:
+        (tmp_path / "cmu_faces").mkdir()
+        (tmp_path / "cmu_faces" / ARCHIVE).write_bytes(content)
+    with pytest.raises(UserError, match=FACE_TABLE):
         load_dataset("face", tmp_path)
-    assert "not the archive that was expected" in capsys.readouterr().err
-    assert (tmp_path / "cmu_faces" / ARCHIVE).read_bytes() == content
-    assert not (tmp_path / "cmu_faces" / FACE_TABLE).exists()
+    if content is not None:
+        assert [path.read_bytes() for path in (tmp_path / "cmu_faces").iterdir()] == [content]
 
 
 @pytest.mark.parametrize(

@@ -1,191 +1,160 @@
-"""The fetcher with a small public data set and sources of the test's own."""
+"""Where files come from, that hashes hold, and that a failure names the file and its place."""
 
+import gzip
 import hashlib
-import threading
-from collections.abc import Mapping, Sequence
+import io
+import sys
+import tarfile
+import zipfile
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
 
 from semicrowd.data import fetch as module
-from semicrowd.data.fetch import data_root, fetch
-from semicrowd.data.public import PublicData, PublicFile
-from semicrowd.data.sources import SourceError
+from semicrowd.data.fetch import PUBLIC, PublicData, data_root, fetch
 from semicrowd.errors import UserError
 
-CONTENT = {"a.bin": b"first file", "b.bin": b"second file"}
+from .conftest import Served
 
-
-class FakeSource:
-    """Gives what it is told to and counts how often it is asked."""
-
-    label = "fake registry"
-
-    def __init__(self, content: Mapping[str, bytes], failure: Exception | None = None) -> None:
-        self.content, self.failure = content, failure
-        self.asked: list[list[str]] = []
-
-    def get(self, names: Sequence[str], folder: Path) -> None:
-        self.asked.append(list(names))
-        for name in names:
-            if name in self.content:
-                (folder / name).write_bytes(self.content[name])
-        if self.failure is not None:
-            raise self.failure
+CONTENT = {"a.bin": b"first", "b.bin": b"second"}
+FILES = {"a.bin": hashlib.sha256(CONTENT["a.bin"]).hexdigest(), "b.bin": f"md5:{hashlib.md5(b'second').hexdigest()}"}
 
 
 @pytest.fixture
 def public(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """Without mirror and other settings."""
     for name in ("SEMICROWD_MIRROR", "SEMICROWD_OFFLINE", "SEMICROWD_DATA"):
         monkeypatch.delenv(name, raising=False)
     return monkeypatch
 
 
-def _offer(patch: pytest.MonkeyPatch, *sources: FakeSource) -> None:
-    files = tuple(PublicFile(n, len(c), hashlib.sha256(c).hexdigest()) for n, c in CONTENT.items())
-    patch.setattr(module, "PUBLIC", {"toy": PublicData(Path("toy/raw"), files, sources)})
+def _offer(patch: pytest.MonkeyPatch, *sources: str, optional: tuple[str, ...] = ()) -> None:
+    patch.setattr(module, "PUBLIC", {"toy": PublicData(Path("toy/raw"), sources, FILES, optional)})
 
 
-def _mirror(patch: pytest.MonkeyPatch, folder: Path, content: Mapping[str, bytes]) -> None:
-    (folder / "toy/raw").mkdir(parents=True)
-    for name, data in content.items():
-        (folder / "toy/raw" / name).write_bytes(data)
-    patch.setenv("SEMICROWD_MIRROR", str(folder))
+def _put(folder: Path, content: dict[str, bytes]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, some in content.items():
+        (folder / name).write_bytes(some)
 
 
-def _read(paths: Mapping[str, Path]) -> dict[str, bytes]:
+def _contents(paths: dict[str, Path]) -> dict[str, bytes]:
     return {name: path.read_bytes() for name, path in paths.items()}
 
 
-def test_files_of_the_data_root_are_used_without_asking(public: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    source = FakeSource(CONTENT)
-    _offer(public, source)
-    folder = tmp_path / "toy/raw"
-    folder.mkdir(parents=True)
-    for name, content in CONTENT.items():
-        (folder / name).write_bytes(content)
-    assert fetch("toy", tmp_path) == {name: folder / name for name in CONTENT}
-    assert source.asked == []
+def _pack(path: Path, prefix: str, content: dict[str, bytes]) -> None:
+    """A zip or a tar archive, as the file is called."""
+    if path.suffix in (".zip", ".whl"):
+        with zipfile.ZipFile(path, "w") as packed:
+            for name, some in content.items():
+                packed.writestr(f"{prefix}/{name}", some)
+        return
+    with tarfile.open(path, "w:gz") as tar:
+        for name, some in {**{f"{prefix}/{name}": some for name, some in content.items()}, "a.bin": b"other"}.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(some)
+            tar.addfile(member, io.BytesIO(some))
 
 
-def test_the_mirror_comes_before_the_registry(public: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    source = FakeSource(CONTENT)
-    _offer(public, source)
-    _mirror(public, tmp_path / "mirror", {"a.bin": CONTENT["a.bin"]})
-    assert _read(fetch("toy", tmp_path / "data")) == CONTENT
-    assert source.asked == [["b.bin"]]
-    # All is local afterwards.
-    public.delenv("SEMICROWD_MIRROR")
-    assert _read(fetch("toy", tmp_path / "data")) == CONTENT
-    assert len(source.asked) == 1
+def test_the_registry_is_complete() -> None:
+    for data in PUBLIC.values():
+        assert set(data.optional) < set(data.files)
+        assert {len(digest) for digest in data.files.values()} <= {64, len("md5:") + 32}
 
 
-@pytest.mark.parametrize("bad", [b"first fil", b"First file", b""], ids=["truncated", "changed", "empty"])
-def test_a_bad_file_is_refetched_and_kept_aside(
-    public: pytest.MonkeyPatch, tmp_path: Path, bad: bytes, capsys: pytest.CaptureFixture[str]
+def test_the_data_root_goes_before_the_mirror_and_that_before_the_sources(
+    public: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    source = FakeSource(CONTENT)
-    _offer(public, source)
-    fetch("toy", tmp_path)
-    (tmp_path / "toy/raw/a.bin").write_bytes(bad)
-    assert _read(fetch("toy", tmp_path)) == CONTENT
-    assert source.asked[1:] == [["a.bin"]]
-    assert (tmp_path / "moved-aside/toy/raw/a.bin").read_bytes() == bad
-    assert "not the published file, moved to" in capsys.readouterr().err
+    _offer(public, "https://127.0.0.1:9/{name}")
+    _put(tmp_path / "root/toy/raw", {"a.bin": CONTENT["a.bin"]})
+    _put(tmp_path / "mirror/toy/raw", {"a.bin": b"wrong", "b.bin": CONTENT["b.bin"]})
+    public.setenv("SEMICROWD_MIRROR", str(tmp_path / "mirror"))
+    assert _contents(fetch("toy", tmp_path / "root")) == CONTENT
+    public.delenv("SEMICROWD_MIRROR")
+    assert _contents(fetch("toy", tmp_path / "root")) == CONTENT
 
 
-def test_a_source_that_gives_a_bad_file_is_passed_over(public: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    forged = FakeSource({"a.bin": b"First file", "b.bin": CONTENT["b.bin"]})
-    honest = FakeSource(CONTENT)
-    _offer(public, forged, honest)
-    assert _read(fetch("toy", tmp_path)) == CONTENT
-    assert honest.asked == [["a.bin"]]
-
-
-def test_a_source_that_breaks_off_gives_what_it_has(public: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    broken = FakeSource({"a.bin": CONTENT["a.bin"], "b.bin": b"sec"}, SourceError("line went dead"))
-    honest = FakeSource(CONTENT)
-    _offer(public, broken, honest)
-    assert _read(fetch("toy", tmp_path)) == CONTENT
-    assert honest.asked == [["b.bin"]]
-
-
-def test_nothing_works(public: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    _offer(public, FakeSource({}, SourceError("no such package")), FakeSource({}, ConnectionError("no network")))
-    folder = tmp_path / "toy/raw"
-    folder.mkdir(parents=True)
-    (folder / "a.bin").write_bytes(b"first")
-    with pytest.raises(UserError) as caught:
-        fetch("toy", tmp_path)
-    message = str(caught.value)
-    assert "\n" not in message
-    for part in (
-        "a.bin (5 bytes instead of 10)", "b.bin (missing)", "SEMICROWD_MIRROR is not set", "no such package",
-        "no network", f"Put the published files into {folder}",
-    ):
-        assert part in message
-    # The user's file stays where it is, and nothing half-fetched is left.
-    assert (folder / "a.bin").read_bytes() == b"first"
-    assert sorted(p.name for p in tmp_path.iterdir()) == [".fetch.lock", "toy"]
-
-
-def test_a_mirror_that_is_wrong_is_named(public: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_wrong_file_is_named_wherever_it_is(public: pytest.MonkeyPatch, tmp_path: Path) -> None:
     _offer(public)
-    _mirror(public, tmp_path / "mirror", {"a.bin": b"First file"})
-    with pytest.raises(UserError, match=r"mirror .*mirror/toy/raw: a\.bin: wrong sha256"):
-        fetch("toy", tmp_path / "data")
-    public.setenv("SEMICROWD_MIRROR", str(tmp_path / "absent"))
-    with pytest.raises(UserError, match=r"mirror .*absent/toy/raw: no a\.bin there"):
-        fetch("toy", tmp_path / "data")
+    _put(tmp_path / "root/toy/raw", {**CONTENT, "b.bin": b"wrong"})
+    with pytest.raises(UserError, match=str(tmp_path / "root/toy/raw/b.bin")):
+        fetch("toy", tmp_path / "root")
+    public.setenv("SEMICROWD_MIRROR", str(tmp_path / "root"))
+    with pytest.raises(UserError, match=str(tmp_path / "root/toy/raw/b.bin")):
+        fetch("toy", tmp_path / "other")
+    assert not (tmp_path / "other/toy/raw/b.bin").exists()
 
 
-def test_offline_leaves_the_network_alone(public: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    source = FakeSource(CONTENT)
-    _offer(public, source)
+@pytest.mark.parametrize("source", ["right.zip#some/raw", "right.tar.gz#some/raw", "{name}", "{name}.gz"])
+def test_addresses(public: pytest.MonkeyPatch, tmp_path: Path, served: Served, source: str) -> None:
+    for name in ("right.zip", "right.tar.gz"):
+        _pack(served.folder / name, "some/raw", CONTENT)
+    _put(served.folder, {**CONTENT, **{f"{name}.gz": gzip.compress(some) for name, some in CONTENT.items()}})
+    _put(served.folder, {"broken.tar.gz": b"no archive", "wrong.zip": b""})
+    _pack(served.folder / "wrong.zip", "some/raw", {"a.bin": b"wrong"})
+    bad = [f"{served.address}/{name}" for name in ("absent.zip#raw", "broken.tar.gz#raw", "wrong.zip#some/raw")]
+    _offer(public, *bad, f"{served.address}/{source}")
+    assert _contents(fetch("toy", tmp_path / "root")) == CONTENT
+
+
+def test_wheels_and_packages_of_npm(public: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    index = tmp_path / "index"
+    index.mkdir()
+    wheel = index / "toy-1.0-py3-none-any.whl"
+    _pack(wheel, "toy/raw", {"a.bin": CONTENT["a.bin"]})
+    with zipfile.ZipFile(wheel, "a") as archive:
+        archive.writestr("toy-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: toy\nVersion: 1.0\n")
+        archive.writestr("toy-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
+        archive.writestr("toy-1.0.dist-info/RECORD", "")
+    public.setenv("PIP_NO_INDEX", "1")
+    public.setenv("PIP_FIND_LINKS", str(index))
+    _pack(index / "toy-1.0.tgz", "package/data", {"b.bin": CONTENT["b.bin"]})
+    _put(tmp_path / "bin", {"npm": f"#!/bin/sh\ncp {index}/toy-1.0.tgz .\n".encode()})
+    (tmp_path / "bin/npm").chmod(0o755)
+    public.setenv("PATH", f"{tmp_path / 'bin'}:/bin:/usr/bin")
+    _offer(public, "pypi:absent==1.0#raw", "pypi:toy==1.0#toy/raw", "npm:toy@1.0#package/data")
+    assert _contents(fetch("toy", tmp_path / "root")) == CONTENT
+    assert not [name for name in sys.modules if name == "toy"]
+
+
+def test_what_nobody_has_is_named_with_its_place(public: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    _offer(public, "http://127.0.0.1:9/{name}", "npm:toy@1.0#package")
+    public.setenv("PATH", str(tmp_path))
+    with pytest.raises(UserError) as caught:
+        fetch("toy", tmp_path / "root")
+    for named in ("a.bin, b.bin", str(tmp_path / "root/toy/raw"), "SEMICROWD_MIRROR", "127.0.0.1:9", "npm:toy"):
+        assert named in str(caught.value)
     public.setenv("SEMICROWD_OFFLINE", "1")
-    with pytest.raises(UserError, match="SEMICROWD_OFFLINE is set"):
-        fetch("toy", tmp_path / "data")
-    assert source.asked == []
-    _mirror(public, tmp_path / "mirror", CONTENT)
-    assert _read(fetch("toy", tmp_path / "data")) == CONTENT
+    with pytest.raises(UserError, match="SEMICROWD_OFFLINE"):
+        fetch("toy", tmp_path / "root")
 
 
-def test_a_data_root_that_cannot_be_written(public: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    _offer(public, FakeSource(CONTENT))
-    (tmp_path / "data").write_text("a file where the folder should be")
-    with pytest.raises(UserError, match="files of toy cannot be kept there"):
-        fetch("toy", tmp_path / "data")
+def test_optional_files_are_not_downloaded_for_their_own_sake(public: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    _offer(public, "http://127.0.0.1:9/{name}", optional=("b.bin",))
+    _put(tmp_path / "root/toy/raw", {"a.bin": CONTENT["a.bin"]})
+    assert set(fetch("toy", tmp_path / "root")) == {"a.bin"}
 
 
-def test_remains_of_a_killed_download_are_removed(public: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    _offer(public, FakeSource(CONTENT))
-    (tmp_path / ".fetch-abc").mkdir()
-    (tmp_path / ".fetch-abc/a.bin").write_bytes(b"fir")
-    fetch("toy", tmp_path)
-    assert not (tmp_path / ".fetch-abc").exists()
+def test_a_data_root_that_cannot_be_written_is_named(public: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    _offer(public)
+    _put(tmp_path / "mirror/toy/raw", CONTENT)
+    public.setenv("SEMICROWD_MIRROR", str(tmp_path / "mirror"))
+    (tmp_path / "file").touch()
+    with pytest.raises(UserError, match=str(tmp_path / "file")):
+        fetch("toy", tmp_path / "file")
 
 
-def test_runs_that_start_together_fetch_once(public: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    source = FakeSource(CONTENT)
-    _offer(public, source)
-    results: list[dict[str, bytes]] = []
-    start = threading.Barrier(4)
-
-    def run() -> None:
-        start.wait()
-        results.append(_read(fetch("toy", tmp_path)))
-
-    threads = [threading.Thread(target=run) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert results == [CONTENT] * 4
-    assert len(source.asked) == 1
+def test_runs_that_start_together(public: pytest.MonkeyPatch, tmp_path: Path, served: Served) -> None:
+    _pack(served.folder / "right.tar.gz", "raw", CONTENT)
+    _offer(public, f"{served.address}/right.tar.gz#raw")
+    with ProcessPoolExecutor(4, get_context("fork")) as pool:
+        made = list(pool.map(fetch, ["toy"] * 4, [tmp_path / "root"] * 4))
+    assert list(map(_contents, made)) == [CONTENT] * 4
 
 
 def test_data_root(public: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    project = Path(__file__).parents[2]
-    assert data_root() == project / "data"
+    assert data_root() == Path(__file__).parents[2] / "data"
     public.setenv("SEMICROWD_DATA", str(tmp_path))
     assert data_root() == tmp_path

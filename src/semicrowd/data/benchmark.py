@@ -7,11 +7,10 @@ import numpy as np
 from sklearn.preprocessing import scale
 
 from semicrowd.data.dataset import Dataset, drawn
-from semicrowd.data.fetch import fetch
+from semicrowd.data.fetch import PUBLIC, fetch
 from semicrowd.data.formats import Table, read_activities, read_expressions, read_keel, read_texts, read_wifi
 from semicrowd.data.generated import draw_chains, hash_of
 from semicrowd.data.own import WANTED, read_own
-from semicrowd.data.public import PUBLIC
 from semicrowd.errors import UserError
 from semicrowd.files import sha256_of
 from semicrowd.random import stream
@@ -109,7 +108,7 @@ def _read(name: str, root: Path) -> tuple[np.ndarray, np.ndarray, dict[str, str]
         table = read_texts(list(paths.values()))
     else:
         table = _READERS[public](next(iter(paths.values())))
-    return *table, {file.name: file.sha256 for file in PUBLIC[public].files}
+    return *table, dict(PUBLIC[public].files)
 
 
 def _of_scikit_learn(name: str) -> Table:

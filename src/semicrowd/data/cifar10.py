@@ -13,11 +13,16 @@ from semicrowd.data.components import principal_axes
 from semicrowd.data.dataset import Dataset, drawn
 from semicrowd.data.embedding import embedded
 from semicrowd.data.fetch import fetch
-from semicrowd.data.public import CIFAR10_RECORD, CIFAR10_TEST, CIFAR10_TEST_PART, CIFAR10_TRAINING, PUBLIC
 from semicrowd.errors import UserError
 from semicrowd.files import sha256_of
 from semicrowd.settings.data import EFFICIENTNET_LITE0, CIFAR10Settings
 
+#: Batches of the training images, the test images, and the first thousand of these.
+CIFAR10_TRAINING = tuple(f"data_batch_{number}.bin" for number in range(1, 6))
+CIFAR10_TEST = "test_batch.bin"
+CIFAR10_TEST_PART = "test_batch_first1000.bin"
+#: A label and the 32 × 32 pixels of three colours.
+CIFAR10_RECORD = 1 + 3 * 32 * 32
 #: Colour, row, column.
 CIFAR10_SHAPE = (3, 32, 32)
 #: Images of all training batches.
@@ -27,7 +32,6 @@ FEATURES = "cifar10_features"
 #: Folder below the data root where the embeddings are kept.
 EMBEDDED = "cifar10_embedding"
 _NUM_CLASSES = 10
-_ARCHIVE = "cifar-10-binary.tar.gz"
 
 
 def load_cifar10(root: Path, settings: CIFAR10Settings) -> Dataset:
@@ -53,7 +57,7 @@ def load_cifar10(root: Path, settings: CIFAR10Settings) -> Dataset:
         If there is no batch to be had, one is not as published, for more components than images, for a larger subset
         than there are, and for an embedding whose network is not installed.
     """
-    paths = fetch_cifar10(root)
+    paths = fetch("cifar10", root)
     training = {name: paths[name] for name in CIFAR10_TRAINING if name in paths}
     test = {name: paths[name] for name in (CIFAR10_TEST, CIFAR10_TEST_PART) if name in paths}
     test = dict(list(test.items())[:1])
@@ -98,12 +102,12 @@ def _embedded(paths: list[Path], root: Path) -> np.ndarray:
 
 def read_training_pixels(root: Path) -> np.ndarray:
     """Bytes [N, 3072] of the training images that are there, fetched where there are none."""
-    paths = fetch_cifar10(root)
+    paths = fetch("cifar10", root)
     return _read([paths[name] for name in CIFAR10_TRAINING if name in paths])[0]
 
 
 def read_batch(path: Path) -> tuple[np.ndarray, np.ndarray]:
-    """Pixels [n, 3072] uint8 and labels [n] int64 of one batch, which :func:`fetch_cifar10` has found whole."""
+    """Pixels [n, 3072] uint8 and labels [n] int64 of one batch, which is known to be whole."""
     records = np.fromfile(path, np.uint8).reshape(-1, CIFAR10_RECORD)
     return records[:, 1:], records[:, 0].astype(np.int64)
 
@@ -111,21 +115,3 @@ def read_batch(path: Path) -> tuple[np.ndarray, np.ndarray]:
 def _read(paths: list[Path]) -> tuple[np.ndarray, np.ndarray]:
     pixels, labels = zip(*map(read_batch, paths), strict=True)
     return np.concatenate(pixels), np.concatenate(labels)
-
-
-def fetch_cifar10(root: Path) -> dict[str, Path]:
-    """Files of CIFAR-10 below ``root``, by name: the first training batch, fetched if missing, and the others present.
-
-    Raises
-    ------
-    UserError
-        One line that says what to put where.
-    """
-    try:
-        return fetch("cifar10", root)
-    except UserError as error:
-        folder = root / PUBLIC["cifar10"].folder.parent
-        raise UserError(
-            f"{error}; the first batch is enough, and {_ARCHIVE} of https://www.cs.toronto.edu/~kriz/cifar.html, "
-            f"unpacked in {folder}, has all"
-        ) from error

@@ -1,22 +1,35 @@
-"""CMU Face (UCI): 624 images of 20 people, 30 × 32 pixels; the classes are the four poses (SCDC paper, section 5.2)."""
+"""CMU Face (UCI): 624 images of 20 people, 30 × 32 pixels; the classes are the four poses (SCDC paper, section 5.2).
 
-import sys
+UCI's archive (data set 124) has ``faces.tar.gz``, or the folders ``faces/<userid>/``. There are images of 20 people in
+4 poses × 4 expressions × 2 (eyes open, sunglasses), at three scales; the files are named
+``<userid>_<pose>_<expression>_<eyes>_<scale>.pgm``. 16 of the 640 images are damaged; their names end in ``.bad``. 624
+quarter-scale images (``_4``, 32 columns × 30 rows) remain.
+"""
+
+import io
+import re
+import tarfile
 import zipfile
-from pathlib import Path
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import Any
 
 import numpy as np
+from PIL import Image
 
 from semicrowd.data.components import principal_components
 from semicrowd.data.dataset import Dataset
-from semicrowd.data.face_archive import FACE_SHAPE, POSES, faces_of_archive
-from semicrowd.data.fetch import fetch
-from semicrowd.data.public import FACE_TABLE, PUBLIC
-from semicrowd.data.sources import BROKEN
-from semicrowd.errors import UserError
+from semicrowd.data.fetch import PUBLIC, fetch
 from semicrowd.settings.sources import FaceSettings
 
-#: Name of UCI's archive; one that was downloaded by hand must be in the folder of the table.
-ARCHIVE = "cmu+face+images.zip"
+#: The classes, in the order of the label.
+POSES = ("straight", "left", "right", "up")
+#: Rows × columns of a quarter-scale image.
+FACE_SHAPE = (30, 32)
+_NAME = re.compile(r"(?P<person>[a-z0-9]+)_(?P<pose>straight|left|right|up)_"
+                   r"(?P<expression>angry|happy|neutral|sad)_(?P<eyes>open|sunglasses)_4\.pgm")
+#: First indices of blocks of the sorted images, except the first block; the published table has the blocks in reverse.
+_BLOCK_STARTS = (104, 209, 314, 419, 524)
 #: Folder below the data root in which the pipeline stores the components.
 FEATURES = "face_features"
 
@@ -48,7 +61,7 @@ def load_face(root: Path, settings: FaceSettings) -> Dataset:
     features, shape = pixels, FACE_SHAPE if settings.pca is None else None
     if settings.pca is not None:
         features = principal_components(pixels, settings.pca, settings.standardize, root / FEATURES)
-    hashes = {file.name: file.sha256 for file in PUBLIC["face"].files}
+    hashes = dict(PUBLIC["face"].files)
     return Dataset(
         "face", features.astype(np.float32), labels, image_shape=shape, hashes=hashes, num_classes=len(POSES),
     )  # fmt: skip
@@ -56,28 +69,86 @@ def load_face(root: Path, settings: FaceSettings) -> Dataset:
 
 def read_faces(root: Path) -> tuple[np.ndarray, np.ndarray]:
     """Pixels / 255 [624, 960] and names of the poses [624]; fetched if missing."""
-    with np.load(fetch_faces(root), allow_pickle=False) as table:
+    (path,) = fetch_faces(root).values()
+    with np.load(path, allow_pickle=False) as table:
         pixels = table["images"].reshape(-1, FACE_SHAPE[0] * FACE_SHAPE[1]) / 255
         return pixels, table["pose"]
 
 
-def fetch_faces(root: Path) -> Path:
-    """Path of the table of faces below ``root``; if missing it is made from UCI's archive in its folder, or fetched.
+def fetch_faces(root: Path) -> dict[str, Path]:
+    """The table of faces below ``root``; if missing it is made of UCI's archive, which lies beside it or is fetched."""
+    return fetch("face", root, faces_of_archive)
+
+
+def faces_of_archive(archive: zipfile.ZipFile, name: str) -> bytes:  # noqa: ARG001 - there is one file
+    """Content of the table of the images, identical to the published file.
 
     Raises
     ------
-    UserError
-        If it cannot be fetched; the message says which file to put where.
+    ValueError
+        If the archive has no such images.
     """
-    folder = root / PUBLIC["face"].folder
-    archive = folder / ARCHIVE
-    if archive.is_file() and not (folder / FACE_TABLE).exists():
-        try:
-            with zipfile.ZipFile(archive) as file:
-                faces_of_archive(file, [FACE_TABLE], folder)
-        except (OSError, *BROKEN) as error:
-            print(f"note: {archive}: not the archive that was expected ({error}), left alone", file=sys.stderr)
+    table = read_archive(archive)
+    order = np.concatenate(np.split(np.arange(len(table["images"])), _BLOCK_STARTS)[::-1])
+    content = io.BytesIO()
+    arrays: dict[str, Any] = {name: column[order] for name, column in table.items()}
+    np.savez_compressed(content, **arrays)
+    return content.getvalue()
+
+
+def read_archive(archive: zipfile.ZipFile) -> dict[str, np.ndarray]:
+    """All quarter-scale images of an archive that can be read, sorted by person, pose, expression and eyes.
+
+    Returns
+    -------
+    dict
+        images [N, 30, 32] uint8; pose, expression and eyes [N], words; person [N], the position of the user id in
+        alphabetical order.
+
+    Raises
+    ------
+    ValueError
+        If there are none.
+    """
+    image_of: dict[tuple[str, int, str, str], np.ndarray] = {}
+    for name, content in _files(archive):
+        match = _NAME.fullmatch(name)
+        image = read_pgm(content) if match else None
+        if match and image is not None:
+            image_of[match["person"], POSES.index(match["pose"]), match["expression"], match["eyes"]] = image
+    if not image_of:
+        raise ValueError("no quarter-scale face images in it")
+    keys = sorted(image_of)
+    person, pose, expression, eyes = zip(*keys, strict=True)
+    return {
+        "images": np.stack([image_of[key] for key in keys]),
+        "pose": np.array(POSES)[list(pose)],
+        "expression": np.array(expression, "<U10"),
+        "eyes": np.array(eyes, "<U10"),
+        "person": np.unique(person, return_inverse=True)[1].astype(np.int16),
+    }
+
+
+def read_pgm(content: bytes) -> np.ndarray | None:
+    """Grey values [30, 32] uint8 of a portable grey map; None if it is damaged or has another size."""
     try:
-        return fetch("face", root)[FACE_TABLE]
-    except UserError as error:
-        raise UserError(f"{error}; UCI's {ARCHIVE} (data set 124) in {folder} will do as well") from error
+        with Image.open(io.BytesIO(content), formats=["PPM"]) as image:
+            pixels = np.asarray(image)
+    # Pillow raises these for an invalid header and for missing pixels.
+    except (OSError, ValueError):
+        return None
+    return pixels if pixels.shape == FACE_SHAPE and pixels.dtype == np.uint8 else None
+
+
+def _files(archive: zipfile.ZipFile) -> Iterator[tuple[str, bytes]]:
+    """Name and content of the files that may be images, including those inside tar archives."""
+    for member in archive.namelist():
+        name = PurePosixPath(member).name
+        if name.endswith((".tar.gz", ".tar", ".tgz")):
+            with archive.open(member) as stream, tarfile.open(fileobj=stream) as tar:
+                for inner in tar:
+                    file = tar.extractfile(inner) if inner.isfile() else None
+                    if file is not None:
+                        yield PurePosixPath(inner.name).name, file.read()
+        elif name.endswith(".pgm"):
+            yield name, archive.read(member)

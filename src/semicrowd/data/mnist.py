@@ -5,11 +5,17 @@ from pathlib import Path
 import numpy as np
 
 from semicrowd.data.dataset import Dataset, drawn
-from semicrowd.data.fetch import fetch
-from semicrowd.data.public import MNIST_IDX, PUBLIC
+from semicrowd.data.fetch import PUBLIC, fetch
 from semicrowd.settings.sources import MNISTSettings
 
 _SHAPE = (28, 28)
+#: Training images and labels, test images and labels.
+MNIST_IDX = (
+    "train-images-idx3-ubyte",
+    "train-labels-idx1-ubyte",
+    "t10k-images-idx3-ubyte",
+    "t10k-labels-idx1-ubyte",
+)
 
 
 def load_mnist(root: Path, settings: MNISTSettings) -> Dataset:
@@ -32,7 +38,7 @@ def load_mnist(root: Path, settings: MNISTSettings) -> Dataset:
         splits.append((pixels / np.float32(255), read_idx(paths[labels]).astype(np.int64)))
     (features, labels_), (test_features, test_labels) = splits
     features, labels_ = drawn(settings.subset, settings.data_seed, features, labels_)
-    hashes = {file.name: file.sha256 for file in PUBLIC["mnist"].files}
+    hashes = dict(PUBLIC["mnist"].files)
     return Dataset("mnist", features, labels_, test_features, test_labels, _SHAPE, hashes, num_classes=10)
 
 

@@ -10,10 +10,9 @@ import numpy as np
 import pandas as pd
 
 from semicrowd.data.dataset import Dataset
-from semicrowd.data.fetch import fetch
+from semicrowd.data.fetch import PUBLIC, fetch
 from semicrowd.data.formats import SILENCE, read_wifi
 from semicrowd.data.generated import draw_walk, hash_of
-from semicrowd.data.public import PUBLIC
 from semicrowd.random import stream
 from semicrowd.settings.data import SequenceSettings
 
@@ -91,16 +90,16 @@ def load_sequence(root: Path, settings: SequenceSettings) -> Dataset:
         hashes = {"walk (generated)": hash_of(counts, labels)}
     else:
         public = {"wifi": "wifi", "home": "homes"}[name]
-        paths, used = fetch(public, root), PUBLIC[public].files
+        paths, used = fetch(public, root), dict(PUBLIC[public].files)
         if name == "wifi":
             signals, names = read_wifi(next(iter(paths.values())), int(part))
             counts = (signals > SILENCE).astype(np.float64)
         else:
-            used = tuple(file for file in used if file.name.startswith(f"Ordonez{part.upper()}_"))
-            sensors, activities = (paths[file.name] for file in used)
+            used = {file: digest for file, digest in used.items() if file.startswith(f"Ordonez{part.upper()}_")}
+            sensors, activities = (paths[file] for file in used)
             counts, names = read_home(sensors, activities)
         labels, sequence = np.unique(names, return_inverse=True)[1], np.zeros(len(counts), np.int64)
-        hashes = {file.name: file.sha256 for file in used}
+        hashes = used
     return Dataset(
         settings.which, counts.astype(np.float32), labels.astype(np.int64), hashes=hashes,
         num_classes=int(labels.max()) + 1, sequence=sequence,

@@ -7,11 +7,9 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
-from semicrowd.data.cifar10 import fetch_cifar10
 from semicrowd.data.faces import fetch_faces
-from semicrowd.data.fetch import fetch
+from semicrowd.data.fetch import PUBLIC, fetch
 from semicrowd.data.own import WANTED
-from semicrowd.data.public import PUBLIC
 from semicrowd.errors import UserError, without_traceback
 from semicrowd.files import read_object, write_json
 from semicrowd.interrupts import end_with_dvc
@@ -24,10 +22,9 @@ MESSAGES = DATA / "missing.json"
 #: Data set of the pipeline → function that fetches it.
 DATA_SETS: dict[str, Callable[[Path], object]] = {
     "face": fetch_faces,
-    "cifar10": fetch_cifar10,
     **{name: partial(fetch, name) for name in (
-        "mnist", "mnist_crowd", "cifar10h", "optdigits", "wifi", "homes", "letter", "pen", "leukaemia", "lung",
-        "activities", "texts",
+        "mnist", "mnist_crowd", "cifar10", "cifar10h", "optdigits", "wifi", "homes", "letter", "pen", "leukaemia",
+        "lung", "activities", "texts",
     )},
 }  # fmt: skip
 #: Data that may not be redistributed: folder → files that the user has to put there.

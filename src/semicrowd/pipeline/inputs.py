@@ -29,7 +29,7 @@ SOURCE = Path(semicrowd.__file__).parents[1]
 #: those that fetch files, which are dependencies of their own.
 LEFT_OUT = (
     "semicrowd.tracking", "semicrowd.figures", "semicrowd.page", "semicrowd.run.page", "semicrowd.settings",
-    "semicrowd.data.fetch", "semicrowd.data.public", "semicrowd.data.sources", "semicrowd.data.unpickled",
+    "semicrowd.data.fetch",
 )  # fmt: skip
 #: Modules that are followed but not counted: they only list names and where to import them from.
 TABLES = ("semicrowd", "semicrowd.estimators", "semicrowd.data.load")

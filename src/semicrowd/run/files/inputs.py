@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any
 
 from semicrowd.errors import UserError
-from semicrowd.files import expanded, read_object, sha256_of
+from semicrowd.files import digest_of, expanded, find_images, read_object, sha256_of
 from semicrowd.run.inputs import clusters_of
 
 #: File of a run with the hashes of its inputs.
@@ -38,9 +38,6 @@ def _listed(paths: str | Path | Sequence[str | Path] | None) -> Sequence[str | P
 def _digest(path: Path) -> str:
     if path.is_file():
         return sha256_of(path)
-    # Imported here: only images need these functions.
-    from semicrowd.data.images import digest_of, find_images
-
     return digest_of(find_images(path))
 
 
