@@ -14,7 +14,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 #: The list of methods. Looked up, not imported: those below choose what is in it.
 _LIST = import_module("semicrowd.settings.methods")
 _PLACES = {"PairAnnotations": "crowd.annotations", "UnreliableResultWarning": "errors",
-           "UserError": "errors", "load": "estimators.persistence",
+           "UserError": "errors", "load": "estimators.persistence", "match_labels": "metrics.clustering",
            "read_answers": "estimators.inputs", "write_report": "page.of_estimator"}
 
 __all__ = [*_PLACES, *_LIST.NAMES]

@@ -182,13 +182,11 @@ class RunDirectory:
     ----------
     path : the directory; made if it is not there
     checkpoint : where the last finished epoch is kept
-    parts : folder of results that an interrupted fit finds again, where there is no epoch yet
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.checkpoint = path / "checkpoints" / "last.ckpt"
-        self.parts = path / "checkpoints" / "parts"
         self._started = time.time()
 
     def __enter__(self) -> "RunDirectory":
@@ -216,7 +214,7 @@ class RunDirectory:
     @property
     def can_resume(self) -> bool:
         """Whether an interrupted fit has left something to continue from."""
-        return self.checkpoint.exists() or any(self.parts.glob("*.npz"))
+        return self.checkpoint.exists()
 
     def clear(self) -> None:
         """Remove what an earlier run left here."""

@@ -18,7 +18,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from semicrowd.errors import UserError
 from semicrowd.estimators import ESTIMATORS
-from semicrowd.estimators.continued import ContinuedClusterer
 
 #: Short fits of the slow ones.
 _STEPS = {"n_restarts": 3, "n_steps": 40}
@@ -38,11 +37,6 @@ QUICK: dict[str, dict[str, Any]] = {
 #: Checks of sparse matrices, of the methods with probabilities.
 SPARSE = dict.fromkeys(
     ("check_estimator_sparse_array", "check_estimator_sparse_matrix"), "what has predict_proba counts as a classifier",
-)  # fmt: skip
-#: Checks of methods with weights: tests/estimators/test_weights.py has this of each part that takes them.
-REPEATED = dict.fromkeys(
-    (f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")),
-    "repeated items are neighbours of each other and change random draws, which weights do not",
 )  # fmt: skip
 #: Checks that compare probabilities to 1e-7, after a permutation that is drawn anew in every run and by parts of the
 #: items, and what those in float32 may differ by: rounding, which depends on where in which batch an item stands.
@@ -100,8 +94,7 @@ def _answered(name: str) -> BaseEstimator:
 
 def _expected(estimator: BaseEstimator) -> dict[str, str]:
     """Checks that this method fails, and why."""
-    weighted = REPEATED if isinstance(estimator, ContinuedClusterer) else {}
-    return weighted | (SPARSE if hasattr(estimator, "predict_proba") else {})
+    return SPARSE if hasattr(estimator, "predict_proba") else {}
 
 
 def _as_close_as_float32(actual: Any, desired: Any, rtol: float = 1e-7, **options: Any) -> None:

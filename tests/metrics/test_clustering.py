@@ -17,8 +17,9 @@ from torchmetrics.functional.clustering import (
     normalized_mutual_info_score,
 )
 
+from semicrowd.errors import UserError
 from semicrowd.metrics import accuracy, cluster_counts, clustering_scores
-from semicrowd.metrics.clustering import balanced_rand_index, kept_numbers
+from semicrowd.metrics.clustering import balanced_rand_index, match_labels
 
 #: Classes and clusters of some items.
 CLUSTERINGS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=2, max_size=60).map(
@@ -122,24 +123,22 @@ def test_the_balanced_rand_index_counts_pairs(pair: tuple[np.ndarray, np.ndarray
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_kept_numbers_share_as_many_items_as_any_numbering(seed: int) -> None:
+def test_matched_labels_share_as_many_items_as_any_numbering(seed: int) -> None:
     """Against every one-to-one match, by enumeration."""
     rng = np.random.default_rng(seed)
     now, before = rng.integers(4, size=30), rng.integers(-1, rng.integers(1, 5), size=30)
-    order = kept_numbers(now, before, 5)
-    assert sorted(order) == list(range(len(order)))
-    renamed = np.argsort(order)[now]
-    best = max((np.array(names)[now] == before).sum() for names in permutations(range(5)))
-    assert (renamed == before).sum() == best
+    found = match_labels(now, before)
+    best = max((np.array(names)[now] == before).sum() for names in permutations(range(5), 4))
+    assert (found == before).sum() == best
+    assert len(np.unique(found)) == len(np.unique(now)) == len(set(zip(now.tolist(), found.tolist(), strict=True)))
 
 
-def test_a_cluster_that_is_gone_leaves_its_number_and_a_new_one_comes_after_all() -> None:
+def test_clusters_without_a_match_come_after_all_earlier_ones() -> None:
     before = np.array([0, 0, 1, 1, 2, 2, -1, -1, -1])
-    now = np.array([1, 1, 0, 0, 0, 0, 2, 2, 2])
-    order = kept_numbers(now, before, 3)
-    renamed = np.argsort(order)[now]
-    assert renamed[:2].tolist() == [0, 0]
-    assert len({1, 2} & set(renamed[2:6].tolist())) == 1
-    assert renamed[6:].tolist() == [3, 3, 3]
-    assert kept_numbers(now, now, 3).tolist() == [0, 1, 2]
-    assert kept_numbers(now, np.full(9, -1), 3).tolist() == [0, 2, 1], "by size"
+    found = match_labels(np.array([1, 1, 0, 0, 0, 0, 2, 2, 2]), before)
+    assert found[:2].tolist() == [0, 0]
+    assert len(set(found[2:6].tolist())) == 1
+    assert found[6:].tolist() == [3, 3, 3]
+    assert match_labels(np.array([0, 1, 1]), np.full(3, -1)).tolist() == [1, 0, 0], "by size"
+    with pytest.raises(UserError, match="old"):
+        match_labels(np.zeros(3, int), np.zeros(2, int))

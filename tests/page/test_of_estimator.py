@@ -62,16 +62,6 @@ def test_a_method_without_answers_and_an_array_have_a_page(tmp_path: Path) -> No
     assert "You gave" not in write_report(usual, features, path=tmp_path / "page.html").read_text()
 
 
-def test_clusters_have_their_shares_of_the_weights(tmp_path: Path) -> None:
-    table = np.repeat([[0.0, 0.0], [9.0, 9.0]], 10, 0) + np.random.default_rng(0).normal(size=(20, 2))
-    weights = np.repeat([1.0, 3.0], 10)
-    model = CoTraining(random_state=0).fit(table, sample_weight=weights)
-    page = write_report(model, table, path=tmp_path / "page.html", sample_weight=weights).read_text()
-    assert "10 items, 75.0 %" in page
-    assert "shares of their weights" in page
-    assert "shares of their weights" not in write_report(model, table, path=tmp_path / "page.html").read_text()
-
-
 def test_questions_are_written_beside_the_page(tmp_path: Path) -> None:
     table, _, answers = people()
     table = table.set_index("id").drop(columns=["region"]).dropna()

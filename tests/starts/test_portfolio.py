@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,11 +16,10 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.starts import portfolio, start
 from semicrowd.starts.answer_model import IndexedAnswers
 from semicrowd.starts.calibration import Calibration, StackedClassifier
-from semicrowd.starts.cotraining import Candidate, cotrain, scores_without_clusters
+from semicrowd.starts.cotraining import Candidate, scores_without_clusters
 from semicrowd.starts.initial_clusters import NUMBER_FROM_ANSWERS, default_max_clusters
 from semicrowd.starts.item_classifiers import ItemClassifier
 from semicrowd.starts.portfolio import Cotrained, Portfolio
-from semicrowd.starts.recent import RECENT
 from semicrowd.starts.selection import FEATURES_ALONE, confirm, mean_difference, select
 from semicrowd.starts.start import cotrained_start
 
@@ -147,33 +145,6 @@ def test_the_winner_has_the_kinds_that_features_and_answers_show(kind: str) -> N
     shares = made.shares_of_preparations(winner)
     assert set(shares) == set(made.preparations)
     assert sum(shares.values()) == pytest.approx(1, abs=0.1)
-
-
-@pytest.mark.usefixtures("few_folds", "few_steps")
-def test_an_interrupted_run_finds_its_candidates_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    fits, most = list[int](), 100
-
-    def counted(*given: Any, **how: Any) -> Candidate:
-        if len(fits) == most:
-            raise KeyboardInterrupt
-        fits.append(1)
-        return cotrain(*given, **how)
-
-    monkeypatch.setattr(portfolio, "cotrain", counted)
-    made, winner, verdict = _found(OF_KINDS["tasks"])
-    whole, most = len(fits), len(fits) - 2
-    fits.clear()
-    with pytest.raises(KeyboardInterrupt), RECENT.kept_in(tmp_path):
-        _found(OF_KINDS["tasks"])
-    fits.clear()
-    with RECENT.kept_in(tmp_path):
-        again, found, said = _found(OF_KINDS["tasks"])
-        assert len(fits) < whole / 2
-        for one, other in zip(made.probabilities(winner), again.probabilities(found), strict=True):
-            np.testing.assert_array_equal(one, other)
-    assert said.table.equals(verdict.table)
-    assert made.shares_of_preparations(winner) == again.shares_of_preparations(found)
-    assert all(map(torch.equal, winner.annotators, found.annotators))
 
 
 @pytest.mark.parametrize(("second", "wins"), [(0.3, True), (0.11, False), (0.0, False)])
@@ -309,18 +280,18 @@ def test_any_other_input_has_a_portfolio_of_its_own(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(Portfolio, "_cotrain", cotrain)
     usual: dict[str, Any] = {"features": TABLE, "answers": ANSWERS, "seed": 0, "max_clusters": 3, "restart": 0,
-             "image_shape": None, "previous": None}  # fmt: skip
+             "image_shape": None}  # fmt: skip
     other = np.where(np.arange(ANSWERS.num_pairs) == 7, 1 - ANSWERS.label, ANSWERS.label)
     changed: list[dict[str, Any]] = [
         {"features": TABLE + 1e-9}, {"answers": replace(ANSWERS, label=other)}, {"seed": 1}, {"max_clusters": 4},
-        {"restart": 1}, {"image_shape": (1, 2)}, {"previous": np.zeros(200, np.int64)}, {"max_clusters": None},
+        {"restart": 1}, {"image_shape": (1, 2)}, {"max_clusters": None},
     ]  # fmt: skip
 
     def number(**change: Any) -> int:
         found: Any = Portfolio(**{**usual, **change}, progress=lambda _: None).cotrained()
         return int(found.annotators)
 
-    assert [number(**change) for change in [{}, *changed]] == list(range(1, 10))
+    assert [number(**change) for change in [{}, *changed]] == list(range(1, 9))
     # The index of the answers is made when it is first needed: it is no other input.
     assert ANSWERS.index.whole.items.numel() == len(ANSWERS.annotated)
     assert number() == number(features=TABLE.copy(), answers=replace(ANSWERS, label=ANSWERS.label.copy())) == 1

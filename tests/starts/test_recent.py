@@ -1,15 +1,11 @@
 """Slow parts of a start are done once in a process for the same inputs."""
 
-import os
-from functools import partial
-from pathlib import Path
 from threading import Thread
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from joblib import parallel_config
 from tests.small_fits import small_fit
 
 from semicrowd.crowd.annotations import PairAnnotations
@@ -142,74 +138,3 @@ def test_fits_share_their_vae_whatever_their_answers(
     for number, how in enumerate(others, 2):
         values(**how)
         assert len(trained) == number
-
-
-def test_an_interrupted_fit_finds_its_parts_again_and_a_finished_one_leaves_none(tmp_path: Path) -> None:
-    made, folder = list[int](), tmp_path / "parts"
-
-    def part(number: int) -> np.ndarray:
-        if number == 2 and len(made) == 2:
-            raise KeyboardInterrupt
-        made.append(number)
-        return ITEMS + number
-
-    def fit(kept: RecentResults) -> list[np.ndarray]:
-        with kept.kept_in(folder):
-            return list(kept.arrays({f"{number}": partial(part, number) for number in range(4)}))
-
-    with pytest.raises(KeyboardInterrupt):
-        fit(RecentResults())
-    assert len(list(folder.glob("*.npz"))) == 2
-    (folder / "1.npz").write_bytes(b"PK cut off")
-    again = RecentResults()
-    for number, values in enumerate(fit(again)):
-        assert (values == ITEMS + number).all()
-    assert made == [0, 1, 1, 2, 3]
-    assert again.saved > 0
-    assert not folder.exists()
-    (alone,) = again.arrays({"7": partial(part, 7)})
-    assert (alone == ITEMS + 7).all()
-    assert not folder.exists()
-
-
-def test_one_result_is_written_as_arrays_and_made_again_where_the_file_is_another(tmp_path: Path) -> None:
-    made, kept = list[int](), RecentResults()
-
-    def make() -> int:
-        made.append(len(made))
-        return 7
-
-    def one() -> int:
-        return kept.one("a", make, lambda number: {"it": np.array(number)}, lambda arrays: int(arrays["it"]))
-
-    def stopped() -> None:
-        with kept.kept_in(tmp_path):
-            assert one() == 7
-            raise KeyboardInterrupt
-
-    assert one() == 7
-    for _ in range(2):
-        with pytest.raises(KeyboardInterrupt):
-            stopped()
-        assert len(made) == 2, "nothing is kept outside of a folder"
-    np.savez(tmp_path / "a.npz", other=np.zeros(1), seconds=np.array(1.0))
-    with kept.kept_in(tmp_path):
-        assert one() == 7
-    assert len(made) == 3
-
-
-def _process() -> np.ndarray:
-    return np.array([os.getpid(), torch.get_num_threads()])
-
-
-def test_parts_are_made_in_other_processes_whatever_backend_is_set_for_others(tmp_path: Path) -> None:
-    kept, here = RecentResults(), os.getpid()
-    parts = {f"{number}": _process for number in range(3)}
-    assert {int(one[0]) for one in kept.arrays(parts)} == {here}
-    with parallel_config(backend="threading"), kept.kept_in(tmp_path), kept.in_processes(2):
-        found = np.array(list(kept.arrays(parts)))
-        assert here not in found[:, 0]
-        assert (found[:, 1] == 1).all()
-        with kept.in_processes(None):
-            assert here not in {int(one[0]) for one in kept.arrays({"more": _process})}
-    assert {int(one[0]) for one in kept.arrays(parts)} == {here}

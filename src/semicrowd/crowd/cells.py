@@ -9,19 +9,8 @@ from threadpoolctl import threadpool_limits
 from semicrowd.crowd.annotations import PairAnnotations
 
 
-def kmeans_cells(
-    x: Float[np.ndarray, "N C"],
-    number: int,
-    seed: int,
-    tries: int = 1,
-    weights: Float[np.ndarray, "N"] | None = None,
-) -> Int[np.ndarray, "N"]:
-    """k-means cells of the items, the best of ``tries`` initialisations; fewer cells if few items are distinct.
-
-    Parameters
-    ----------
-    weights : of the items; None: all are 1
-    """
+def kmeans_cells(x: Float[np.ndarray, "N C"], number: int, seed: int, tries: int = 1) -> Int[np.ndarray, "N"]:
+    """k-means cells of the items, the best of ``tries`` initialisations; fewer cells if few items are distinct."""
     # Imported here: answers are also read and simulated where nothing is clustered.
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
@@ -29,7 +18,7 @@ def kmeans_cells(
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct items than cells
         kmeans = KMeans(min(number, len(x)), n_init=tries, random_state=seed)
-        return kmeans.fit_predict(x, sample_weight=weights).astype(np.int64)
+        return kmeans.fit_predict(x).astype(np.int64)
 
 
 def join_cells(

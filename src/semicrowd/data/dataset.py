@@ -35,8 +35,6 @@ class Dataset:
     ids : id of each item; None if items have none
     columns : how the columns of a table were converted; None for data without named columns
     notes : what was left out or converted, a line each
-    previous : clusters of an earlier run, int64, −1 for items that it did not contain; None without one
-    weights : weights of the items, float64, only their ratios count; None: all count alike
     chosen : setting that the loader has chosen → its value and the reason
 
     Raises
@@ -61,8 +59,6 @@ class Dataset:
     ids: tuple[str, ...] | None = None
     columns: Columns | None = None
     notes: tuple[str, ...] = ()
-    previous: Int[np.ndarray, "N"] | None = None
-    weights: Float[np.ndarray, "N"] | None = None
     chosen: Mapping[str, tuple[Any, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

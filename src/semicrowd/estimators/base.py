@@ -1,7 +1,6 @@
 """Base classes of all methods: scikit-learn's interface, answers as a further input of ``fit``, saving and loading.
 
-Methods for items in the order of time have a base class of their own, as have those that can go on from an earlier fit
-(:mod:`semicrowd.estimators.continued`)."""
+Methods for items in the order of time have a base class of their own."""
 
 import hashlib
 from abc import ABC, abstractmethod
@@ -17,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.workers import WorkerPosterior, worker_frame
 from semicrowd.data.frames import as_pandas
-from semicrowd.errors import UserError, naming_extras, nearest, warn
+from semicrowd.errors import UnreliableResultWarning, UserError, naming_extras, nearest, warn
 from semicrowd.estimators import docstrings, persistence
 from semicrowd.estimators.inputs import (
     checked_answers,
@@ -31,7 +30,6 @@ from semicrowd.estimators.inputs import (
 from semicrowd.fitting.iterate import Method, iterate
 from semicrowd.fitting.monitor import Monitor
 from semicrowd.fitting.result import Assignment, Result
-from semicrowd.metrics.clustering import in_order, kept_numbers
 from semicrowd.settings.fields import LARGEST
 from semicrowd.settings.parameters import Parameters
 
@@ -52,7 +50,7 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
     result_ : the result of the fit
     labels_ : [N] clusters of the items, given their features and the answers
     components_ : [K] the model's component behind each cluster number; None: the components' numbers are used. SCDC,
-        BayesSCDC and co-training number clusters by their number of items, 0 is the largest, or like ``previous``. The
+        BayesSCDC and co-training number clusters by their number of items, 0 is the largest. The
         model of a run of any method has the numbers of the run. What the model itself has of each component, such as
         ``cluster_centers_`` or ``means_``, keeps its order
     n_clusters_ : clusters that have an item
@@ -132,9 +130,14 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         features, answers = self._inputs(X, y, pairs)
         with naming_extras():
             result = self._run(features, answers, monitor or Monitor(progress=bool(self.verbose)))
-        if result is not None:
+        if result is not None:  # not in the other ones of several processes
             self._set_result(result, answers)
+            if monitor is None:  # a run warns itself
+                self._warn(answers)
         return self
+
+    def _warn(self, answers: PairAnnotations | None) -> None:
+        """Warn if the result is unreliable."""
 
     def _inputs(self, X: Any, y: Any, pairs: Any) -> tuple[np.ndarray, PairAnnotations | None]:
         """The items and answers that are fitted to; sets what an estimator has of them, and forgets an earlier fit."""
@@ -171,20 +174,14 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         if answers is not None and result.workers is not None:
             self.workers_ = worker_frame(result.workers, result.best, answers, result.final.memberships_or_clusters)
 
-    def number_clusters(self, previous: np.ndarray | None = None) -> None:
-        """Number the clusters like those of an earlier fit, or without one by size; only once after a fit.
+    def number_clusters(self) -> None:
+        """Number the clusters by size; only once after a fit.
 
         It changes ``result_`` and ``labels_``; ``predict`` and ``predict_proba`` use the same numbers.
-
-        Parameters
-        ----------
-        previous : [N] earlier clusters of the items of the fit, −1 of those that had none
         """
         if self.components_ is not None:
             return
         components = self.result_.components
-        if previous is not None:
-            components = kept_numbers(self.result_.final.cluster, previous, len(components))
         self.result_, self.components_ = self.result_.renumbered(components), components
         self.labels_ = self.result_.final.cluster
 
@@ -233,12 +230,9 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         """An assignment to the model's components as one to the numbered clusters."""
         return found if self.components_ is None else found.renumbered(self.components_)
 
-    def _in_order(self, values: np.ndarray, axis: int = 1, missing: float = 0.0) -> np.ndarray:
-        """Values of the model's components along ``axis``, such as probabilities [N, K], as those of the clusters.
-
-        ``missing`` is the value of a number that stands for no component.
-        """
-        return values if self.components_ is None else in_order(values, self.components_, axis, missing)
+    def _in_order(self, values: np.ndarray, axis: int = 1) -> np.ndarray:
+        """Values of the model's components along ``axis``, such as probabilities [N, K], as those of the clusters."""
+        return values if self.components_ is None else values.take(self.components_, axis)
 
     def _result(self, final: Assignment, features: Assignment, workers: WorkerPosterior | None = None) -> Result:
         """The result, with the parameter ``n_clusters`` or, without it, one more than the largest cluster number."""
@@ -247,6 +241,21 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
 
 
 CrowdClusterer._attributes = docstrings.sections(CrowdClusterer).get("Attributes", "")
+
+
+class WarningClusterer(CrowdClusterer):
+    """``fit`` numbers clusters by size and warns (:class:`semicrowd.UnreliableResultWarning`) of unreliable results."""
+
+    def _set_result(self, result: Result, answers: PairAnnotations | None) -> None:
+        super()._set_result(result, answers)
+        self.number_clusters()
+
+    def _warn(self, answers: PairAnnotations | None) -> None:
+        # Imported here: it needs torch, and this module is imported by simple methods, too.
+        from semicrowd.evaluation.trust import reliability_warnings
+
+        for line in reliability_warnings(self.result_, answers):
+            warn(line, UnreliableResultWarning)
 
 
 class OneShotClusterer(CrowdClusterer):

@@ -48,7 +48,7 @@ _PLACES = {
 _ALWAYS = {"labels_", "n_clusters_", "n_features_in_", "result_"}
 #: Type → the attributes of a fitted estimator that have it; one in several rows may have either.
 _ATTRIBUTES: dict[str, str] = {
-    "ndarray": "_mean _previous _root _unit annotated_ beginning_ bounds_ cluster_ cluster_centers_ completed_ "
+    "ndarray": "_mean _root _unit annotated_ beginning_ bounds_ cluster_ cluster_centers_ completed_ "
     "components_ concentration_ emissions_ expert_view_ feature_names_in_ hyperplanes_ items_ labels_ means_ "
     "memberships_ metric_ metrics_ parts_ plane_center_ plane_scale_ precisions_ sensitivity_ sensitivity_shape_ "
     "sizes_ specificity_ specificity_shape_ transitions_ variances_ view_labels_",

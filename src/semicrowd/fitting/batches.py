@@ -43,7 +43,7 @@ class TrainingBatches:
 
     Unannotated items have the weight N_u / |B|, and estimate the sum over all N_u of them. The items of the sampled
     answers, with the sampler's weights, estimate the sum over the annotated items (docs/DEVIATIONS.md, row 7). The
-    total estimate is unbiased. Both are multiplied by the user's weights of the items, if there are any. An epoch has
+    total estimate is unbiased. An epoch has
     as many batches as pass once over the unannotated items, or over the annotated ones if these are more; the others
     are passed over again. Each of several processes has its own part of the unannotated items, and samples its own
     answers.
@@ -72,7 +72,7 @@ class TrainingBatches:
             in_proportion = round(data.annotations.num_pairs * data.batch_size / data.num_items)
             self.sampler = build_sampler(settings.sampler, data.annotations, settings.sample_size, in_proportion)
         self.unannotated = np.flatnonzero(~annotated)
-        self.batch_size, self.item_weights = data.batch_size, data.item_weights.cpu()
+        self.batch_size = data.batch_size
         self.steps = max(int(annotated.sum()), len(self.unannotated)) // (data.batch_size * world_size)
         self.seed, self.epoch, self.rank, self.world_size = data.seed, epoch, rank, world_size
 
@@ -93,4 +93,4 @@ class TrainingBatches:
                 relational = self.sampler.sample(rng)
                 items = torch.cat([relational.items, items])
                 weight = torch.cat([relational.item_weight, weight])
-            yield Batch(items, weight * self.item_weights[items], relational, step)
+            yield Batch(items, weight, relational, step)

@@ -11,38 +11,17 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import Any
 
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Task,
-    TaskID,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as RichProgress
-from rich.text import Text
 from threadpoolctl import threadpool_limits
 
 from semicrowd.data.progress import outlets
-from semicrowd.starts.course import Step
-from semicrowd.starts.recent import RECENT, Remark
+from semicrowd.starts.recent import Remark
 
 #: Least number of seconds before the first line, and between two.
 _LINE_SECONDS = 5.0
 #: Share of the time so far after which the next line comes, so that the log file of a long fit stays short.
 _LINE_SHARE = 0.1
-#: Share of a start from which on the time left is estimated.
-_LEAST_SHARE = 0.05
-
-
-class _TimeLeft(TimeRemainingColumn):
-    """The time left that a task says, and otherwise what rich estimates from the speed of its iterations."""
-
-    def render(self, task: Task) -> Text:
-        """The column of a task."""
-        left = task.fields.get("left")
-        return super().render(task) if left is None else Text(left, style="progress.remaining")
 
 
 class Progress:
@@ -58,14 +37,12 @@ class Progress:
         self._console, bars, lines = outlets()
         self._progress = RichProgress(
             TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("<"),
-            _TimeLeft(), TextColumn("{task.fields[metrics]}"),
+            TimeRemainingColumn(), TextColumn("{task.fields[metrics]}"),
             console=self._console, disable=not (enabled and bars), transient=True,
         )  # fmt: skip
         self._task = self._progress.add_task("starting", total=iterations, metrics="")
         self._shown, self._lines = enabled and (bars or lines), enabled and lines
         self._begun = self._last_line = time.monotonic()
-        self._start: TaskID | None = None  # a bar of its own, while the steps of a start are counted
-        self._start_begun = self._begun
 
     def __enter__(self) -> "Progress":
         self._progress.start()
@@ -77,40 +54,15 @@ class Progress:
         self._progress.stop()
 
     def progress(self, text: str) -> None:
-        """Show ``text``, the current work before the iterations; of a :class:`Step` also the time left."""
-        if isinstance(text, Step):
-            self._step(text)
-            return
-        self._progress.update(self._task if self._start is None else self._start, description=text)
+        """Show ``text``, the current work before the iterations."""
+        self._progress.update(self._task, description=text)
         self._line(text, at_once=isinstance(text, Remark))
-
-    def _step(self, step: Step) -> None:
-        now = time.monotonic() + RECENT.saved  # steps that are kept count with the time that they took
-        if self._start is None:
-            self._start_begun = now
-            self._start = self._progress.add_task("", total=step.of, metrics="", left="")
-            self._progress.update(self._task, visible=False)
-        left = ""
-        if _LEAST_SHARE < step.share < 1:
-            left = f"some {_rounded((now - self._start_begun) * (1 - step.share) / step.share)} left"
-        done = step.of if step.share == 1 else step.number - 1
-        self._progress.update(self._start, description=str(step), completed=done, left=left)
-        self._line(str(step).replace("start", f"start {step.number}/{step.of}" + (left and f", {left}"), 1))
-        if step.share == 1:
-            self._end_of_start()
-
-    def _end_of_start(self) -> None:
-        if self._start is not None:
-            self._progress.remove_task(self._start)
-            self._progress.update(self._task, visible=True)
-            self._start = None
 
     def reach(self, iterations: float, metrics: str | None = None) -> None:
         """Show that ``iterations`` are done; a fraction is part of an iteration."""
-        self._end_of_start()
         shown: dict[str, Any] = {} if metrics is None else {"metrics": metrics}
         self._progress.update(self._task, description="iteration", completed=iterations, **shown)
-        task = next(one for one in self._progress.tasks if one.id == self._task)
+        task = self._progress.tasks[0]
         if self._lines and task.total != 1:  # a method without iterations has a total of 1
             left = "" if task.time_remaining is None else f", {task.time_remaining:.0f} s left"
             self._line(f"iteration {iterations:.0f}/{task.total:.0f}{left}")
@@ -121,10 +73,6 @@ class Progress:
         if due or (at_once and self._shown):
             self._last_line = now
             self._console.print(f"[{now - self._begun:.0f} s] {text}", markup=False, highlight=False, soft_wrap=True)
-
-
-def _rounded(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} minutes"
 
 
 #: Threads of a fit, where trainer.threads does not say otherwise.

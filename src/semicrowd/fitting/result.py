@@ -8,7 +8,6 @@ import pandas as pd
 from jaxtyping import Bool, Float, Int
 
 from semicrowd.crowd.workers import WorkerPosterior
-from semicrowd.metrics.clustering import in_order
 
 if TYPE_CHECKING:  # which is torch
     from semicrowd.starts.selection import Verdict
@@ -71,7 +70,7 @@ class Assignment:
         number = np.argsort(components)
         memberships = None
         if self.memberships is not None:
-            memberships = in_order(self.memberships, components)  # with zeros for clusters of other items only
+            memberships = self.memberships[:, components]
         return Assignment(number[self.cluster].astype(np.int64), self.probability, memberships)
 
     @property

@@ -48,19 +48,11 @@ def mixture_prior(concentration: str, num_clusters: int, latent_dim: int) -> Mix
 
 
 def partition_posterior(
-    prior: Mixture,
-    t_x: Float[Tensor, "R N S"],
-    clusters: Int[Tensor, "R N"],
-    weights: Float[Tensor, "N"] | None = None,
+    prior: Mixture, t_x: Float[Tensor, "R N S"], clusters: Int[Tensor, "R N"]
 ) -> Mixture:
-    """The exact conjugate posterior of π and (μ, Σ) given assignments (eqs. 26 and 27 at ρ = 1), from E t(x).
-
-    An item of weight w counts as w items; without ``weights`` all are 1.
-    """
+    """The exact conjugate posterior of π and (μ, Σ) given assignments (eqs. 26 and 27 at ρ = 1), from E t(x)."""
     num_clusters = prior.pi.shape[-1]
     one_hot = torch.nn.functional.one_hot(clusters.long().to(t_x.device), num_clusters).to(torch.float64)
-    if weights is not None:
-        one_hot = weights[:, None] * one_hot
     statistics = torch.cat([t_x, t_x.new_ones(*t_x.shape[:2], 2)], -1).double()
     pi, components = (eta.to(t_x.device) for eta in prior)
     return Mixture(pi + one_hot.sum(1), components + one_hot.mT @ statistics)

@@ -12,20 +12,19 @@ from sklearn.neighbors import NearestNeighbors
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.errors import UserError
-from semicrowd.estimators.continued import ContinuedClusterer
+from semicrowd.estimators.base import WarningClusterer
 from semicrowd.evaluation.held_out import Gain
 from semicrowd.expfam import dirichlet
 from semicrowd.fitting.iterate import Method, iterate
 from semicrowd.fitting.monitor import Monitor
 from semicrowd.fitting.result import Assignment, Result
-from semicrowd.metrics.clustering import with_kept_numbers
 from semicrowd.models.pair_quality import reported_quality
 from semicrowd.random import stream
 from semicrowd.settings.fields import each, number_of_jobs, setting, whole
 from semicrowd.settings.parameters import Parameters
 from semicrowd.starts.portfolio import Portfolio
 from semicrowd.starts.preparing import Prepared, prepared
-from semicrowd.starts.recent import RECENT, ProgressCallback
+from semicrowd.starts.recent import ProgressCallback
 from semicrowd.starts.unsupervised import clusters_of_preparations
 
 #: Number of nearest training items whose probabilities are averaged for a new item.
@@ -49,7 +48,7 @@ class CoTrainingParameters(Parameters):
     n_jobs: int | None = None
 
 
-class CoTraining(CoTrainingParameters, ContinuedClusterer):
+class CoTraining(CoTrainingParameters, WarningClusterer):
     """Semi-supervised clustering by co-training of classifiers of the features with the answers of annotators.
 
     Several initial clusterings are co-trained (Blum & Mitchell 1998) by stacked classifiers (Wolpert 1992) and message
@@ -112,10 +111,10 @@ class CoTraining(CoTrainingParameters, ContinuedClusterer):
         """Clusters [N] of new items."""
         return Assignment.of(self.predict_proba(X), self.components_).cluster
 
-    def number_clusters(self, previous: np.ndarray | None = None) -> None:
+    def number_clusters(self) -> None:
         """Number the clusters, those of ``memberships_`` as well; see :meth:`CrowdClusterer.number_clusters`."""
         if self.components_ is None:
-            super().number_clusters(previous)
+            super().number_clusters()
             self.memberships_ = self._in_order(self.memberships_)
 
     def _run(self, features: np.ndarray, answers: PairAnnotations | None, monitor: Monitor) -> Result:
@@ -126,8 +125,7 @@ class CoTraining(CoTrainingParameters, ContinuedClusterer):
             )
         if self.n_jobs is not None and (wrong := number_of_jobs(self.n_jobs)):
             raise UserError(f"n_jobs={self.n_jobs}: expected {wrong}")
-        with RECENT.in_processes(self.n_jobs):
-            return iterate(_Fit(self, features, answers), monitor)
+        return iterate(_Fit(self, features, answers), monitor)
 
     def _keep(
         self,
@@ -163,13 +161,12 @@ class _Fit(Method):
     def _of_features(self) -> Result:
         model = self.model
         clustering = clusters_of_preparations(
-            self.features, stream(model.seed_, "unsupervised"), self.progress, model.max_clusters, model.image_shape,
-            model._weights,
-        )  # fmt: skip
+            self.features, stream(model.seed_, "unsupervised"), self.progress, model.max_clusters, model.image_shape
+        )
         model.candidates_, model.winner_ = None, clustering.description
         model.held_out_gain_ = model.held_out_gain_error_ = float("nan")
         shares = dict.fromkeys(clustering.preparations, 1.0)
-        (memberships,) = with_kept_numbers(model._previous, clustering.memberships)
+        memberships = clustering.memberships
         model._keep(clustering.preparations, shares, memberships)
         assignment = Assignment.of(memberships)
         return Result(memberships.shape[1], assignment, assignment)
@@ -178,7 +175,7 @@ class _Fit(Method):
         model = self.model
         best = Portfolio(
             self.features, answers, model.seed_, self.progress, model.max_clusters, image_shape=model.image_shape,
-            previous=model._previous, weights=model._weights,
+            jobs=model.n_jobs,
         ).cotrained()  # fmt: skip
         shapes = (dirichlet.to_standard(eta).numpy() for eta in best.annotators)
         known = torch.from_numpy(best.probabilities[answers.annotated])[None]

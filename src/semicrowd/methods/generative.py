@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data.preparation import fit_preparation, prepared
 from semicrowd.errors import UserError
-from semicrowd.estimators.continued import ContinuedClusterer
+from semicrowd.estimators.base import WarningClusterer
 from semicrowd.estimators.inputs import checked_answers, ids_of_rows, names_of_rows
 from semicrowd.fitting.generative import check_features, evaluate
 from semicrowd.fitting.monitor import Monitor
@@ -28,7 +28,6 @@ from semicrowd.settings.methods import METHODS
 from semicrowd.settings.parameters import Parameters, Recipe
 from semicrowd.settings.rule import PAPER_DATA, Facts, recipe
 from semicrowd.settings.training import TrainerSettings
-from semicrowd.starts.recent import RECENT
 
 _BY_RULE = "None: set by the rules in docs/DEFAULTS.md"
 #: Parameter → the setting whose value it is, unless it is None.
@@ -78,7 +77,7 @@ class GenerativeParameters(Parameters):
     trainer: TrainerSettings | None = setting(None, "devices and threads", _trainer, optional=True)
 
 
-class _Generative(GenerativeParameters, ContinuedClusterer):
+class _Generative(GenerativeParameters, WarningClusterer):
     """Common base class of the estimators SCDC and BayesSCDC.
 
     Attributes
@@ -112,7 +111,7 @@ class _Generative(GenerativeParameters, ContinuedClusterer):
         items = prepared(self.preparation_, features)
         trainer = self.trainer or TrainerSettings()
         plan = self.recipe_
-        with threads_of_a_fit(trainer.threads), RECENT.in_processes(trainer.jobs):
+        with threads_of_a_fit(trainer.threads):
             check_features(plan, items)
             check_trainer(trainer)
             model = model_class(self.name)(
@@ -121,10 +120,9 @@ class _Generative(GenerativeParameters, ContinuedClusterer):
             )  # fmt: skip
             model.in_pieces.budget = int(trainer.memory * 2**30)
             views = build_views(plan.views, self.image_shape)
-            weights = None if self._weights is None else torch.from_numpy(self._weights.astype(np.float32))
             data = TrainingData(
                 torch.from_numpy(items), answers, views, self.seed_, plan.training.batch_size, features,
-                self._previous, weights,
+                trainer.jobs,
             )  # fmt: skip
             module = ClusteringModule(model, data, plan)
             train(module, monitor, trainer)
@@ -184,7 +182,6 @@ class _Generative(GenerativeParameters, ContinuedClusterer):
     def generate(self, num_per_cluster: int, seed: int = 0) -> np.ndarray:
         """Sample S items from each cluster; returns their means given the latent variables, [K, S, D].
 
-        They are NaN if the model has no cluster of a number: an earlier fit's cluster that has disappeared.
         """
         check_is_fitted(self)
         draws = torch_stream(seed, "evaluation/samples")
@@ -192,11 +189,11 @@ class _Generative(GenerativeParameters, ContinuedClusterer):
         if self.preparation_ is not None:
             rows = samples.reshape(-1, samples.shape[-1])
             samples = self.preparation_.inverse_transform(rows).reshape(*samples.shape[:2], -1)
-        return self._in_order(samples, 0, np.nan)
+        return self._in_order(samples, 0)
 
     @property
     def cluster_weights_(self) -> np.ndarray:
-        """Expected mixing proportions, [K]; 0 if the model has no cluster of a number."""
+        """Expected mixing proportions, [K]."""
         check_is_fitted(self)
         return self._in_order(self.model_.cluster_weights()[self.result_.best].numpy(), 0)
 

@@ -98,9 +98,9 @@ class MCVC(MCVCParameters, CrowdClusterer):
         """Clusters [N] of items from their features alone."""
         return Assignment.of(self.predict_proba(X, view), None if view else self.components_).cluster
 
-    def number_clusters(self, previous: np.ndarray | None = None) -> None:
+    def number_clusters(self) -> None:
         """Number the clusters of the first view; see :meth:`CrowdClusterer.number_clusters`."""
-        super().number_clusters(previous)
+        super().number_clusters()
         self.view_labels_[0] = self.labels_
 
     def _run(self, features: np.ndarray, answers: PairAnnotations | None, monitor: Monitor) -> Result:

@@ -10,6 +10,8 @@ from sklearn.metrics import (
 )
 from sklearn.metrics.cluster import contingency_matrix, pair_confusion_matrix
 
+from semicrowd.errors import UserError
+
 #: A cluster is in use if it has at least this share of the items, or this mixing proportion.
 USED_SHARE = 0.005
 
@@ -78,60 +80,36 @@ def right_items(labels: np.ndarray, clusters: np.ndarray) -> np.ndarray:
     return right
 
 
-def kept_numbers(clusters: np.ndarray, previous: np.ndarray, num_clusters: int) -> np.ndarray:
-    """New numbers of the clusters, those of an earlier clustering as far as possible.
+def match_labels(new: np.ndarray, old: np.ndarray) -> np.ndarray:
+    """The clusters ``new`` with the numbers of an earlier clustering, as far as possible.
 
     Clusters are matched one to one so that the matched clusters share as many items as possible in all (Hungarian
-    algorithm). The number of an earlier cluster without a match stays unused. Clusters without a match have numbers
-    after all earlier ones, the largest cluster first.
+    algorithm). Clusters without a match have numbers after all earlier ones, the largest cluster first.
 
     Parameters
     ----------
-    clusters : [N] 0 … num_clusters − 1
-    previous : [N] earlier clusters, −1 of an item that had none
+    new : [N] clusters, numbers from 0
+    old : [N] earlier clusters of the same items, −1 of an item that had none
 
     Returns
     -------
     np.ndarray
-        [K] the cluster that has each new number, a permutation of 0 … K − 1; K may exceed ``num_clusters``. Entries
-        ≥ ``num_clusters`` stand for clusters without items.
+        [N] clusters, numbers from 0
     """
-    known, num_previous = previous >= 0, 1 + int(previous.max(initial=-1))
-    shared = np.zeros((num_clusters, num_previous), np.int64)
-    np.add.at(shared, (clusters[known], previous[known]), 1)
-    pairs = zip(*linear_sum_assignment(shared, maximize=True), strict=True)
-    matched = {int(old): int(new) for new, old in pairs if shared[new, old]}
-    others = sorted(set(range(num_clusters)) - set(matched.values()))
-    size = np.bincount(clusters, minlength=num_clusters)
-    empty = iter([*(new for new in others if not size[new]), *range(num_clusters, num_clusters + num_previous)])
-    kept = [matched[old] if old in matched else next(empty) for old in range(num_previous)]
-    rest = sorted(set(others) - set(kept), key=lambda new: -size[new])
-    return np.array(kept + rest, np.int64)
-
-
-def in_order(values: np.ndarray, order: np.ndarray, axis: int = 1, missing: float = 0.0) -> np.ndarray:
-    """Values of each cluster, which are along ``axis``, in the order of :func:`kept_numbers`.
-
-    ``missing`` is the value where that stands for no cluster.
-    """
-    more = [(0, 0)] * values.ndim
-    more[axis] = 0, len(order) - values.shape[axis]
-    return np.pad(values, more, constant_values=missing).take(order, axis)
-
-
-def with_kept_numbers(previous: np.ndarray | None, *memberships: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Probabilities [N, K] of the same clusters with the numbers of an earlier fit: see :func:`kept_numbers`.
-
-    Parameters
-    ----------
-    previous : [N] earlier clusters, −1 of an item that had none; None: the probabilities stay as they are
-    memberships : [N, K] each, all of the same clusters; the last one is used for matching
-    """
-    if previous is None:
-        return memberships
-    last = memberships[-1]
-    order = kept_numbers(last.argmax(1), previous, last.shape[1])
-    return tuple(in_order(one, order) for one in memberships)
+    new, old = np.asarray(new), np.asarray(old)
+    if new.shape != old.shape or new.ndim != 1 or new.dtype.kind not in "iu" or old.dtype.kind not in "iu":
+        raise UserError(f"old: {old.dtype} {list(old.shape)}; expected [{len(new)}] whole numbers, as new")
+    names, cluster, size = np.unique(new, return_inverse=True, return_counts=True)
+    known, num_old = old >= 0, 1 + int(old.max(initial=-1))
+    shared = np.zeros((len(names), num_old), np.int64)
+    np.add.at(shared, (cluster[known], old[known]), 1)
+    number = np.full(len(names), -1)
+    for k, earlier in zip(*linear_sum_assignment(shared, maximize=True), strict=True):
+        if shared[k, earlier]:
+            number[k] = earlier
+    rest = np.flatnonzero(number < 0)
+    number[rest[np.argsort(-size[rest], kind="stable")]] = num_old + np.arange(len(rest))
+    return number[cluster]
 
 
 def pairwise_f1(labels: np.ndarray, clusters: np.ndarray) -> float:

@@ -224,16 +224,14 @@ class SCDC(GenerativeModel):
         moved = torch_stream(data.seed, "evaluation/views", device=self.device)
         names, samples = ("reconstruction", "kl_z", "kl_x"), self.elbo_samples(data.num_items)
         totals = {name: torch.zeros(self.num_restarts, dtype=torch.float64) for name in (*names, "relational")}
-        for piece, weight in zip(self.pieces(data.features), self.pieces(data.item_weights), strict=True):
-            both, weights = piece, weight
-            if data.views is not None:
-                both, weights = torch.cat([piece, data.views.of(piece, moved)]), weight.repeat(2)
+        for piece in self.pieces(data.features):
+            both = piece if data.views is None else torch.cat([piece, data.views.of(piece, moved)])
             for _ in range(samples):
                 terms = self.item_terms(both, generator, shared=True)
                 for name in names:
-                    totals[name] += (weights * getattr(terms, name).double()).sum(1).cpu() / samples
+                    totals[name] += getattr(terms, name).double().sum(1).cpu() / samples
             if data.views is not None:
-                links = _agreement_with_views(terms.log_z, weight)
+                links = _agreement_with_views(terms.log_z, piece.new_ones(len(piece)))
                 totals["relational"] += WEIGHT * links.cpu()
         if data.answers is not None:
             log_z = self.classify(data.features[data.answers.items])

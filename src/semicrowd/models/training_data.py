@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
 from semicrowd.crowd.annotations import PairAnnotations
@@ -58,8 +58,7 @@ class TrainingData:
     seed : of the random streams
     batch_size : number of items without answers in a step
     original : the features before any preparation, or None if ``features`` are those
-    previous : clusters of an earlier fit, −1 for items that it did not have, or None
-    weights : an item of weight w counts as w items with its features; their mean is 1. None: all are 1
+    jobs : processes in which the start fits candidates again; None: one, −1: the cores
     """
 
     features: Float[Tensor, "N D"]
@@ -68,13 +67,7 @@ class TrainingData:
     seed: int = 0
     batch_size: int = 128
     original: Float[np.ndarray, "N D0"] | None = None
-    previous: Int[np.ndarray, "N"] | None = None
-    weights: Float[Tensor, "N"] | None = None
-
-    @cached_property
-    def item_weights(self) -> Float[Tensor, "N"]:
-        """The weights of all items, 1 where there are none."""
-        return self.features.new_ones(self.num_items) if self.weights is None else self.weights
+    jobs: int | None = None
 
     @property
     def num_items(self) -> int:
@@ -93,8 +86,7 @@ class TrainingData:
 
     def to(self, device: torch.device | str) -> "TrainingData":
         """The same with its features on a device."""
-        weights = None if self.weights is None else self.weights.to(device)
-        return replace(self, features=self.features.to(device), weights=weights)
+        return replace(self, features=self.features.to(device))
 
     def parts(self, restarts: int) -> Iterator[Part]:
         """The annotated items with their answers, then the others in pieces."""
@@ -102,12 +94,11 @@ class TrainingData:
         if self.answers is not None:
             others = np.setdiff1d(others, self.answers.items.cpu().numpy())
             items = self.answers.items
-            yield self._part(self.features[items], self.answers, self.item_weights[items], noise)
+            yield self._part(self.features[items], self.answers, noise)
         rows = torch.from_numpy(others).to(self.device)
-        both = (pieces(of_rows, restarts, self.device) for of_rows in (self.features[rows], self.item_weights[rows]))
-        for piece, weights in zip(*both, strict=True):
-            yield self._part(piece, None, weights, noise)
+        for piece in pieces(self.features[rows], restarts, self.device):
+            yield self._part(piece, None, noise)
 
-    def _part(self, features: Tensor, answers: RelationalBatch | None, weight: Tensor, noise: torch.Generator) -> Part:
+    def _part(self, features: Tensor, answers: RelationalBatch | None, noise: torch.Generator) -> Part:
         views = None if self.views is None else self.views.of(features, noise)
-        return Part(features, views, answers, weight)
+        return Part(features, views, answers, features.new_ones(len(features)))

@@ -129,14 +129,14 @@ def render(page: Page, figures: Sequence[Mapping[str, str]] = ()) -> str:
 
 
 def _content(page: Page) -> dict[str, Any]:
-    data, result, items = page.data, page.result.found, page.items
+    result, items = page.result.found, page.items
     annotated = page.answers_of > 0
     every = list(clusters(items, result.final, page.distance, annotated))
     known = every[0].sure is not None
     return {
         "title": page.title, "command": page.command, "started": page.started, "warnings": page.warnings,
         "facts": _facts(page), "sure_from": SURE, "known": known, "clusters": every, "most": MAX_CLUSTERS,
-        "table": not items.have_pictures, "weighted": data.weights is not None,
+        "table": not items.have_pictures,
         "name": items.name, "picture": cache(items.picture), "cell": items.cell,
         "probability": result.final.probability, "annotated": annotated,
         "number": list(number_of_clusters(result, page.settings, page.given)),

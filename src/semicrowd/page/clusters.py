@@ -86,8 +86,7 @@ def clusters(
     annotated : [N] bool, whether there are answers about an item
     """
     numbers, group = distance.numbers, distance.group
-    sizes, weights = np.bincount(group), items.data.weights
-    shares_of_all = np.bincount(group, weights) / (len(group) if weights is None else weights.sum())
+    sizes = np.bincount(group)
     known = bool(np.isfinite(assignment.probability).all())
     differences = None if items.have_pictures else Differences(items.data.features, group)
     names, shares = (items.feature_names, items.shares) if differences is not None else ([], np.zeros(0, bool))
@@ -109,7 +108,7 @@ def clusters(
         typical = typical_items(assignment, distance, k)
         unsure = own[np.argsort(margin, kind="stable")[:_SHOWN]]
         yield Cluster(
-            int(numbers[k]), len(own), float(shares_of_all[k]), float(probability.mean()) if known else None,
+            int(numbers[k]), len(own), float(sizes[k] / len(group)), float(probability.mean()) if known else None,
             float((probability < SURE).mean()) if known else None, float(annotated[own].mean()), traits, columns,
             tuple(typical.tolist()), tuple(unsure[~np.isin(unsure, typical)].tolist()),
         )  # fmt: skip

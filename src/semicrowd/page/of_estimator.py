@@ -11,7 +11,6 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
 from semicrowd.errors import UserError, naming_extras
 from semicrowd.estimators.base import CrowdClusterer, digest_of_rows
-from semicrowd.estimators.continued import checked_weights
 from semicrowd.estimators.inputs import checked_answers, ids_of_rows, names_of_rows
 from semicrowd.evaluation.scores import score
 from semicrowd.evaluation.trust import reliability_warnings
@@ -28,7 +27,6 @@ def write_report(
     path: Path | str = FILE,
     *,
     labels: Any = None,
-    sample_weight: Any = None,
     questions: Path | str | None = None,
 ) -> Path:
     """Write the page of a fitted estimator: clusters, annotators, and what would help most.
@@ -42,7 +40,6 @@ def write_report(
     X, pairs : the items and answers of the fit, in any form that ``fit`` takes; an estimator does not keep them
     path : file to write, replaced if it exists
     labels : [N] true classes, for the scores on the page; None: no scores
-    sample_weight : weights of the items as for ``fit``, of which clusters have shares on the page; None: all are 1
     questions : csv file to write, with the pairs of items whose answers are expected to help most, to be filled in and
         given to ``fit`` beside the other answers
 
@@ -66,12 +63,10 @@ def write_report(
     if labels is not None:
         _check_number("labels", len(labels), estimator)
         labels = np.unique(labels, return_inverse=True)[1]
-    weights = None if sample_weight is None else checked_weights(sample_weight, len(features), index)
     missing = "X: gaps" if np.isnan(features).any() else ""
     data = Dataset(
         type(X).__name__, features, labels, ids=ids or index, missing=missing,
         columns=getattr(estimator, "columns_", None), image_shape=getattr(estimator, "image_shape", None),
-        weights=weights,
     )  # fmt: skip
     result = score(estimator.result_, data, answers)
     settings, given = _settings(estimator)

@@ -7,10 +7,9 @@ from sklearn.base import clone
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
-from semicrowd.errors import UserError, listed
+from semicrowd.errors import UserError
 from semicrowd.estimators import ESTIMATORS
 from semicrowd.estimators.base import CrowdClusterer, OrderedClusterer
-from semicrowd.estimators.continued import ContinuedClusterer
 from semicrowd.fitting.monitor import Monitor
 from semicrowd.fitting.result import Assignment
 from semicrowd.run.settings import Resolved
@@ -40,16 +39,13 @@ def check_able(settings: Resolved, data: Dataset, answers: PairAnnotations | Non
 
 
 def check_complete(data: Dataset, kind: type[CrowdClusterer]) -> None:
-    """Refuse missing values if the method needs a number in every cell, and weights if it takes none.
+    """Refuse missing values if the method needs a number in every cell.
 
     Raises
     ------
     UserError
-        Naming the first missing value, and the methods that take missing values, or weights.
+        Naming the first missing value, and the methods that take missing values.
     """
-    if data.weights is not None and not issubclass(kind, ContinuedClusterer):
-        weighted = [f"model={name}" for name, method in ESTIMATORS.items() if issubclass(method, ContinuedClusterer)]
-        raise UserError(f"weights of items: {kind.__name__} takes no weights; expected {listed(weighted)}")
     if data.missing and not kind.takes_missing:
         able = ", ".join(f"model={name}" for name, method in ESTIMATORS.items() if method.takes_missing)
         raise UserError(
@@ -75,8 +71,6 @@ def fitted(settings: Resolved, data: Dataset, answers: PairAnnotations | None, m
     more: dict[str, Any] = {}  # for a method that takes more of the items than their features
     if isinstance(estimator, OrderedClusterer):
         more = {"sequence": data.sequence}
-    elif isinstance(estimator, ContinuedClusterer):
-        more = {"previous": data.previous, "sample_weight": data.weights}
     items = data.features if data.columns is None else data
     return estimator.fit(items, answers, monitor=monitor, **more)
 

@@ -73,7 +73,6 @@ def execute(given: Given, run_dir: Path) -> Metrics:
     from semicrowd.run.estimator import check_able, fitted
     from semicrowd.run.rank import as_others
     from semicrowd.run.session import Session
-    from semicrowd.starts.recent import RECENT
     from semicrowd.tracking import start_run
     from semicrowd.tracking.store import open_store
 
@@ -89,8 +88,6 @@ def execute(given: Given, run_dir: Path) -> Metrics:
         replaced = read_status(run_dir).get("status")
         directory.set_status("running")  # before the old files go: what is left of them is no result
         try:
-            if resume and (kept := len(list(directory.parts.glob("*.npz")))):
-                _note(f"{run_dir}: {kept} step{'s' * (kept > 1)} of the interrupted run's start are kept, not repeated")
             if not resume:
                 if replaced:
                     was = "cut off" if replaced == "running" else replaced
@@ -102,19 +99,18 @@ def execute(given: Given, run_dir: Path) -> Metrics:
             write_json(run_dir / PROVENANCE, origin)
             if answers is not None:
                 answer_files.write(answers, run_dir / "annotations.csv")
-            with RECENT.kept_in(directory.parts):
-                with start_run(settings.content, run_dir, origin, settings.given) as tracker:
-                    monitor = Monitor(
-                        folder=run_dir, log=tracker.log_epoch, resume=resume,
-                        progress=settings.values["trainer.progress"], snapshots=settings.values["snapshots"],
-                    )  # fmt: skip
-                    several = settings.values["trainer.strategy"] == "ddp"
-                    with as_others(run_dir, settings.values["trainer.num_nodes"]) if several else nullcontext():
-                        estimator = fitted(settings, data, answers, monitor)
-                    session = Session(settings, run_dir, data, answers, estimator, monitor, tracker)
-                    metrics = session.finish()
-                write_json(run_dir / "metrics.json", metrics)
-                directory.set_status("finished")
+            with start_run(settings.content, run_dir, origin, settings.given) as tracker:
+                monitor = Monitor(
+                    folder=run_dir, log=tracker.log_epoch, resume=resume,
+                    progress=settings.values["trainer.progress"], snapshots=settings.values["snapshots"],
+                )  # fmt: skip
+                several = settings.values["trainer.strategy"] == "ddp"
+                with as_others(run_dir, settings.values["trainer.num_nodes"]) if several else nullcontext():
+                    estimator = fitted(settings, data, answers, monitor)
+                session = Session(settings, run_dir, data, answers, estimator, monitor, tracker)
+                metrics = session.finish()
+            write_json(run_dir / "metrics.json", metrics)
+            directory.set_status("finished")
         except BaseException as error:
             stopped = isinstance(error, KeyboardInterrupt)
             directory.set_status("interrupted" if stopped else "failed", None if stopped else _one_line(error))

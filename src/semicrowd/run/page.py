@@ -68,7 +68,7 @@ def rebuild(run_dir: Path) -> Path:
     now = {**provenance(data, answers), "files": file_hashes(given, data.hashes)}
     check_inputs(run_dir, now, "its page can be made again only from what it was started with")
     estimator = load(run_dir / MODEL)
-    estimator.number_clusters(data.previous)  # that of an earlier version has the numbers of its components
+    estimator.number_clusters()  # that of an earlier version has the numbers of its components
     result = score(estimator.result_, data, answers)
     warnings = read_object(run_dir / "warnings.json").get("warnings") or []
     return write_page_of_run(run_dir, data, answers, result, read_metrics(run_dir), warnings, settings, given)

@@ -91,7 +91,7 @@ def _predict(run: Path, features_file: Path, answer_files: list[Path], output: P
     if answer_files:  # before the items: a folder of images can take minutes
         if "pairs" not in inspect.signature(estimator.predict).parameters:
             raise UserError(f"{told}: {type(estimator).__name__} takes no answers about new items; fit again with all "
-                            f"items and answers (previous={run} keeps the clusters' numbers), or train model=scdc")
+                            f"items and answers, or train model=scdc")
         written = {name: of_run[name] for name in ("columns", "errors") if name in of_run}  # the format of the run's
         settings = FileSettings.of({"path": [str(path) for path in answer_files], **written})
     if config.get("data", {}).get("name") == "images" and features_file.is_dir():

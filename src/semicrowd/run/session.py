@@ -2,7 +2,7 @@
 
 import shutil
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
@@ -69,7 +69,7 @@ class Session:
     def finish(self) -> dict[str, float | int]:
         """Evaluate the fit and write the results; returns the metrics. The caller writes metrics.json."""
         seconds = self.monitor.seconds
-        self.estimator.number_clusters(self.data.previous)
+        self.estimator.number_clusters()
         unseen, test, likelihood = self.data.test_features, None, {}
         if unseen is not None and self.estimator.takes_new_items:
             test = assigned(self.estimator, unseen)
@@ -125,8 +125,7 @@ class Session:
             print(f"note: held_out=true: {why}; answers/held_out_gain is left out", file=sys.stderr)
             return None
         training, held_out = parts
-        # Without the clusters of an earlier fit: those were fitted to the answers that are held out here.
-        again = fitted(self.settings, replace(self.data, previous=None), training, Monitor())
+        again = fitted(self.settings, self.data, training, Monitor())
         return gain(again.result_.final.memberships_or_clusters, training, held_out)
 
     def _draw(self, result: Evaluation, likeliest: Likeliest | None) -> None:

@@ -151,15 +151,9 @@ class RunSettings(Settings):
     )
     seed: int = setting(0, "random seed; with -m also several, seed=0-9 or seed=0-2,7", whole(0))
     resume: bool = setting(
-        False, "continue the interrupted run of the same run directory, after its last finished epoch or part of "
-        "co-training", flag(),
+        False, "continue the interrupted run of the same run directory, after its last finished epoch", flag(),
     )  # fmt: skip
     figures: bool = setting(True, "draw figures into the run's directory", flag())
-    previous: str | None = setting(
-        None, "folder of an earlier run with some of the same items: clusters keep the numbers of that run, and "
-        "co-training, also as the start of scdc and bayes, uses them as one more start; annotations.path must contain "
-        "all answers, old and new", text(), optional=True,
-    )
     questions: int = setting(200, "number of pairs to ask about in questions.csv", whole(1))
     held_out: bool = setting(
         False, "fit a second time without a tenth of the answers and evaluate the clusters by these: a score that "

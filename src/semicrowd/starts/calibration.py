@@ -9,7 +9,7 @@ with the power and weight under which features and answers of the same items agr
 cross-validation.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -54,15 +54,6 @@ class Calibration(NamedTuple):
     power: float
     base_share: float
     base: Float[np.ndarray, "K"]
-
-    def array(self) -> Float[np.ndarray, "K_plus_2"]:
-        """All of it as one array, from which :meth:`of_array` makes the same again."""
-        return np.concatenate([[self.power, self.base_share], self.base])
-
-    @classmethod
-    def of_array(cls, array: Float[np.ndarray, "K_plus_2"]) -> Self:
-        """The calibration that had this :meth:`array`."""
-        return cls(float(array[0]), float(array[1]), array[2:])
 
     def __call__(self, log_p: Float[np.ndarray, "n K"]) -> Float[np.ndarray, "n K"]:
         """Calibrated probabilities of log probabilities, which need not be normalised."""
@@ -183,19 +174,6 @@ class StackedClassifier(ItemClassifier):
         mixture = np.tensordot(self.shares, calibrated, 1)
         self.whole = Calibration.of_classifier(mixture, known)
         return self.whole(log_probability(mixture))
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        """What :meth:`out_of_sample` has fitted, by name."""
-        assert self.each is not None
-        assert self.whole is not None
-        each = np.stack([one.array() for one in self.each])
-        return {"shares": self.shares, "calibrations": each, "calibration": self.whole.array()}
-
-    def fitted(self, arrays: Mapping[str, np.ndarray]) -> Self:
-        """This mixture with the result of an earlier fit, which had these :meth:`arrays`."""
-        self.shares, self.whole = arrays["shares"], Calibration.of_array(arrays["calibration"])
-        self.each = [Calibration.of_array(one) for one in arrays["calibrations"]]
-        return self
 
     def share(self, classifier: ItemClassifier) -> float:
         """Weight of a classifier in the mixture; 0 if it is left out."""

@@ -8,12 +8,9 @@ as evidence of its features.
 The score of a candidate is the log probability of held-out answers, given the features and the other answers.
 """
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Self
 
 import numpy as np
-import torch
 from jaxtyping import Float, Int
 
 from semicrowd.crowd.annotations import PairAnnotations
@@ -21,7 +18,7 @@ from semicrowd.crowd.cells import join_cells
 from semicrowd.random import stream
 from semicrowd.starts.answer_classifier import Annotators
 from semicrowd.starts.answer_model import IndexedAnswers, fit_prevalence
-from semicrowd.starts.calibration import Calibration, StackedClassifier
+from semicrowd.starts.calibration import Calibration
 from semicrowd.starts.item_classifiers import ItemClassifier
 
 #: Folds of cross-validation of the annotated items.
@@ -63,23 +60,6 @@ class Candidate:
     classifier: ItemClassifier
     cotrained: bool = True
     independent: bool = True
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        """All of it by name, except the data of the classifiers."""
-        assert isinstance(self.classifier, StackedClassifier)
-        return {
-            "known": self.known, "features": self.features, "answers": self.answers.array(), "scores": self.scores,
-            "sensitivity": self.annotators.sensitivity.numpy(), "specificity": self.annotators.specificity.numpy(),
-            "flags": np.array([self.cotrained, self.independent]), **self.classifier.arrays(),
-        }  # fmt: skip
-
-    @classmethod
-    def of_arrays(cls, arrays: Mapping[str, np.ndarray], classifiers: Sequence[ItemClassifier]) -> Self:
-        """The candidate that had these :meth:`arrays`, with the same classifiers."""
-        rates = Annotators(*(torch.from_numpy(arrays[name]) for name in Annotators._fields))
-        cotrained, independent = arrays["flags"].tolist()
-        return cls(arrays["known"], arrays["features"], Calibration.of_array(arrays["answers"]), rates,
-                   arrays["scores"], StackedClassifier(classifiers).fitted(arrays), cotrained, independent)  # fmt: skip
 
     @property
     def clusters(self) -> Int[np.ndarray, "n"]:

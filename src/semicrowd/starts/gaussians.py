@@ -23,21 +23,12 @@ class Gaussians:
     ----------
     variance : [d]
     shared : one covariance for all clusters (linear borders), or one for each
-    weights : an item of weight w counts as w items; None: all are 1
     """
 
-    def __init__(
-        self,
-        x: Float[np.ndarray, "N d"],
-        variance: np.ndarray,
-        *,
-        shared: bool,
-        weights: Float[np.ndarray, "N"] | None = None,
-    ) -> None:
+    def __init__(self, x: Float[np.ndarray, "N d"], variance: np.ndarray, *, shared: bool) -> None:
         self.x, self.variance = x, variance
         self.outer = None if shared else _outer(x)
-        self.weights = np.ones(len(x)) if weights is None else weights
-        self.total = x.T @ x if weights is None else (x.T * weights) @ x
+        self.total = x.T @ x
 
     def fit(
         self, items: Int[np.ndarray, "n"], known: Float[np.ndarray, "n K"], probabilities: Float[np.ndarray, "N K"]
@@ -54,8 +45,7 @@ class Gaussians:
 
     def mode(self, z: Float[np.ndarray, "N K"]) -> "Mode":
         """The posterior mode given z."""
-        x, d, items, z = self.x, self.x.shape[1], self.weights.sum(), z * self.weights[:, None]
-        size = z.sum(0)
+        x, (items, d), size = self.x, self.x.shape, z.sum(0)
         mean = (z.T @ x) / (size + _KAPPA)[:, None]
         prior = np.diag(self.variance) * len(size) ** (-2 / d)
         log_share = np.log((size + 1) / (items + len(size)))

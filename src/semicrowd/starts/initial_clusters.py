@@ -1,4 +1,4 @@
-"""Initial clusters of co-training: k-means cells of the features, clusters of the answers, those of an earlier fit."""
+"""Initial clusters of co-training: k-means cells of the features, and clusters of the answers."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
-from sklearn.neighbors import KNeighborsClassifier
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.cells import join_cells, kmeans_cells
@@ -20,8 +19,6 @@ from semicrowd.starts.selection import FEATURES_ALONE
 
 #: Numbers of k-means cells of the initial clusters, as multiples of the maximum number of clusters.
 _NUM_CELLS = {"few": 0.5, "many": 1.5}
-#: Name of the candidate whose initial clusters are those of an earlier fit.
-EARLIER = "clusters of the earlier fit"
 #: End of the names of the k-means candidates whose number of clusters comes from the answers.
 NUMBER_FROM_ANSWERS = "features, number of clusters from the answers"
 #: Name of the candidate whose clusters are those of the features alone, merged where the answers support it.
@@ -50,10 +47,9 @@ class InitialClusters(PreparedFeatures):
 
     Parameters
     ----------
-    features, rows, answers, image_shape, weights : see :class:`PreparedFeatures`
+    features, rows, answers, image_shape : see :class:`PreparedFeatures`
     seed, restart : of the random draws; each restart has streams of its own
     max_clusters : maximum number of clusters; None: :func:`default_max_clusters` of the number of annotated items
-    previous : clusters of an earlier fit of all items, −1 of items that it did not have, or None
     """
 
     def __init__(
@@ -62,15 +58,13 @@ class InitialClusters(PreparedFeatures):
         rows: Int[np.ndarray, "n"],
         answers: PairAnnotations,
         image_shape: Sequence[int] | None,
-        weights: Float[np.ndarray, "N"] | None,
         *,
         seed: int,
         restart: int,
         max_clusters: int | None,
-        previous: Int[np.ndarray, "N"] | None,
     ) -> None:
-        super().__init__(features, rows, answers, image_shape, weights)
-        self.seed, self.restart, self.previous = seed, restart, previous
+        super().__init__(features, rows, answers, image_shape)
+        self.seed, self.restart = seed, restart
         self.max_clusters = max_clusters or default_max_clusters(len(answers.annotated))
         #: k-means cells that do not depend on the answers, by preparation, number and seed.
         self._known_cells = dict[tuple[str, int, int], Int[np.ndarray, "n"]]()
@@ -86,13 +80,11 @@ class InitialClusters(PreparedFeatures):
                 found[f"{amount} cells of {name} features"] = Initial(cells, [name])
         if len(self.answers.annotated) > self.max_clusters:
             found["answers alone"] = Initial(partial(self._by_answers_alone, rng), list(self.prepared))
-        if self.previous is not None:
-            found[EARLIER] = Initial(partial(self._earlier, self.previous[self.rows]), list(self.prepared))
         return found
 
     def _cells(self, amount: str, name: str, seed: int) -> Int[np.ndarray, "n"]:
         number = max(2, min(round(_NUM_CELLS[amount] * self.max_clusters), len(self.answers.annotated) // 2))
-        cells = kmeans_cells(self.prepared[name], number, seed, weights=self.weights)
+        cells = kmeans_cells(self.prepared[name], number, seed)
         return self.merged_by_answers(cells)[self.answers.annotated]
 
     def _by_answers_alone(self, rng: np.random.Generator) -> Int[np.ndarray, "n"]:
@@ -100,13 +92,6 @@ class InitialClusters(PreparedFeatures):
         clusters = np.zeros(self.answers.num_items, np.int64)
         clusters[annotated] = spectral_clusters(self.answers, self.max_clusters, 2, rng)[-1].numpy()
         return self.merged_by_answers(clusters)[annotated]
-
-    def _earlier(self, clusters: Int[np.ndarray, "N"]) -> Int[np.ndarray, "n"]:
-        """Clusters in which an item without an earlier one (−1) gets that of its nearest item (first preparation)."""
-        x, known = self.prepared[self.first], clusters >= 0
-        if known.any() and not known.all():
-            clusters = KNeighborsClassifier(1).fit(x[known], clusters[known]).predict(x)
-        return np.unique(clusters, return_inverse=True)[1][self.answers.annotated]
 
     def without_answers(self, number: int) -> dict[str, ClustersWithoutAnswers]:
         """Clusters of the features, by name of the candidate.
@@ -135,14 +120,14 @@ class InitialClusters(PreparedFeatures):
         key = prepared, number, seed
         cells = self._known_cells.get(key)
         if cells is None:
-            cells = kmeans_cells(self.prepared[prepared], number, seed, tries=5, weights=self.weights)
+            cells = kmeans_cells(self.prepared[prepared], number, seed, tries=5)
             if prepared != WEIGHTED:  # it depends on the answers
                 self._known_cells[key] = cells
         return cells
 
     def of_features(self, rng: np.random.Generator) -> Int[np.ndarray, "N"]:
         """Clusters of all items by the features alone."""
-        return clusters_of_features(self.prepared[self.first], max(self.max_clusters, 2), rng, self.weights)[0]
+        return clusters_of_features(self.prepared[self.first], max(self.max_clusters, 2), rng)[0]
 
     def merged_by_answers(self, clusters: Int[np.ndarray, "N"]) -> Int[np.ndarray, "N"]:
         """Clusters merged where the answers support it, and until at most ``max_clusters`` remain."""

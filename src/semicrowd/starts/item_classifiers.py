@@ -2,8 +2,7 @@
 
 Each takes rows of items and their cluster probabilities [n, K] and returns probabilities [N, K] of all items, the
 given ones included, each predicted from its features alone. They differ in the assumption: linear borders, neighbours
-in one cluster, or Gaussian clusters (in starts/two_way.py also a second latent factor besides the clusters). Items may
-have weights, an item of weight w counting as w items with these features, except in the graph of neighbours.
+in one cluster, or Gaussian clusters (in starts/two_way.py also a second latent factor besides the clusters).
 
 Time and memory are proportional to the number of items, up to a million. Training uses the annotated items and a random
 sample of the others (all of them, if they are few); prediction runs in batches, over the requested items only.
@@ -96,9 +95,9 @@ class LogisticClassifier(BatchedClassifier):
     Its training time is proportional to the annotated items: 50,000 × 50 in ten clusters take 1.5 s of one core.
     """
 
-    def __init__(self, features: Float[np.ndarray, "N D"], weights: Float[np.ndarray, "N"] | None = None) -> None:
+    def __init__(self, features: Float[np.ndarray, "N D"]) -> None:
         super().__init__(len(features))
-        self.features, self.weights = features, weights
+        self.features = features
 
     def learn(self, items: np.ndarray, known: np.ndarray) -> Predictor:
         """See :class:`ItemClassifier`."""
@@ -108,7 +107,7 @@ class LogisticClassifier(BatchedClassifier):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # 200 iterations are near enough to the optimum
             regression = LogisticRegression(max_iter=200)
-            regression.fit(self.features[items], clusters, of_rows(self.weights, items))
+            regression.fit(self.features[items], clusters)
         return in_batches(lambda rows: regression.predict_proba(self.features[rows]), regression.classes_, K)
 
 
@@ -203,20 +202,13 @@ class GaussianClassifier(BatchedClassifier):
     neighbours : label propagation over the same items
     dims : number of principal components that are used
     shared : one covariance for all clusters (linear borders), or one for each
-    weights : of the items; None: all are 1
     """
 
     def __init__(
-        self,
-        features: Float[np.ndarray, "N D"],
-        neighbours: LabelPropagation,
-        dims: int,
-        *,
-        shared: bool,
-        weights: Float[np.ndarray, "N"] | None = None,
+        self, features: Float[np.ndarray, "N D"], neighbours: LabelPropagation, dims: int, *, shared: bool
     ) -> None:
         super().__init__(len(features))
-        self.x, self.neighbours, self.shared, self.weights = features[:, :dims], neighbours, shared, weights
+        self.x, self.neighbours, self.shared = features[:, :dims], neighbours, shared
         variance = self.x.var(0, dtype=np.float64)
         self.variance = np.maximum(variance, _MIN_VARIANCE_SHARE * (variance.max() or 1.0))
 
@@ -234,8 +226,7 @@ class GaussianClassifier(BatchedClassifier):
     def _predictors(self, items: np.ndarray, known_by_fold: Float[np.ndarray, "F n K"]) -> Iterator[Predictor]:
         """A predictor fitted by EM for each of F folds."""
         rows = self.neighbours.training_rows(items)
-        weights = of_rows(self.weights, rows)
-        seen = Gaussians(self.x[rows].astype(np.float64), self.variance, shared=self.shared, weights=weights)
+        seen = Gaussians(self.x[rows].astype(np.float64), self.variance, shared=self.shared)
         first, place = self.neighbours.predict_folds(items, known_by_fold), np.searchsorted(rows, items)
         for known, guess in zip(known_by_fold, first, strict=True):
             labelled, used = known.sum(1) > 0, known.sum(0) > _MIN_KNOWN_ITEMS
@@ -247,11 +238,6 @@ class GaussianClassifier(BatchedClassifier):
             return softmax(mode.log_density(self.x[rows].astype(np.float64)), axis=1)
 
         return in_batches(predict, np.flatnonzero(used), len(used))
-
-
-def of_rows(weights: Float[np.ndarray, "N"] | None, rows: Int[np.ndarray, "n"]) -> Float[np.ndarray, "n"] | None:
-    """Weights of these rows; None if items have none."""
-    return None if weights is None else weights[rows]
 
 
 def known_outside_fold(known: Float[np.ndarray, "n K"], fold: Int[np.ndarray, "n"]) -> Float[np.ndarray, "F n K"]:

@@ -30,19 +30,15 @@ _TRY_EVERY_K_TO = 16
 
 
 def clusters_of_features(
-    features: Float[np.ndarray, "N D"],
-    num_clusters: int,
-    rng: np.random.Generator,
-    weights: Float[np.ndarray, "N"] | None = None,
+    features: Float[np.ndarray, "N D"], num_clusters: int, rng: np.random.Generator
 ) -> tuple[Int[np.ndarray, "N"], str]:
     """At most ``num_clusters`` clusters of the items, and a short description of how they were made.
 
     Parameters
     ----------
     features : columns on one scale
-    weights : of the items in k-means and in the mean silhouette; communities have none. None: all are 1
     """
-    silhouette, clusters = round_clusters(features, num_clusters, rng, weights)
+    silhouette, clusters = round_clusters(features, num_clusters, rng)
     description = f"silhouette of k-means {silhouette:.2f}"
     if silhouette > _MIN_SILHOUETTE:
         return clusters, f"{description}: its {clusters.max() + 1} clusters"
@@ -51,7 +47,7 @@ def clusters_of_features(
 
 
 def round_clusters(
-    features: np.ndarray, num_clusters: int, rng: np.random.Generator, weights: np.ndarray | None = None
+    features: np.ndarray, num_clusters: int, rng: np.random.Generator
 ) -> tuple[float, Int[np.ndarray, "N"]]:
     """The highest mean silhouette over K, and its k-means clusters.
 
@@ -60,16 +56,15 @@ def round_clusters(
     drawn = rng.permutation(len(features))
     rows, fitted = drawn[:_SILHOUETTE_ITEMS], np.sort(drawn[:_KMEANS_ITEMS])
     measured, sample = features[rows], features[fitted]
-    of_measured, of_sample = (None, None) if weights is None else (weights[rows], weights[fitted])
     best, chosen = -1.0, None
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer than K distinct items: fewer clusters
         for K in _numbers(min(num_clusters, len(features) - 1)):
             kmeans = KMeans(K, n_init=_KMEANS_STARTS, random_state=int(rng.integers(2**31)))
-            kmeans.fit(sample, sample_weight=of_sample)
+            kmeans.fit(sample)
             clusters = kmeans.predict(measured)
             if 1 < len(np.unique(clusters)) < len(measured):
-                silhouette = float(np.average(silhouette_samples(measured, clusters), weights=of_measured))
+                silhouette = float(np.average(silhouette_samples(measured, clusters)))
                 if silhouette > best:
                     best, chosen = silhouette, kmeans
         clusters = np.zeros(len(features)) if chosen is None else chosen.predict(features)

@@ -41,10 +41,10 @@ class Cells:
 
     def posterior(self, restart: int, clusters: np.ndarray, rows: np.ndarray | None = None) -> Mixture:
         """The conjugate posterior of clusters [n] of all items, or of the items marked in ``rows``."""
-        t_x, weights = self.t_x[restart], self.data.item_weights
+        t_x = self.t_x[restart]
         if rows is not None:
-            t_x, weights = (of_all[torch.from_numpy(rows).to(t_x.device)] for of_all in (t_x, weights))
-        return partition_posterior(self.model.mixture_prior(), t_x[None], torch.from_numpy(clusters)[None], weights)
+            t_x = t_x[torch.from_numpy(rows).to(t_x.device)]
+        return partition_posterior(self.model.mixture_prior(), t_x[None], torch.from_numpy(clusters)[None])
 
     @torch.no_grad()
     def answer_weights(self, restart: int, answers: PairAnnotations) -> np.ndarray:
@@ -68,10 +68,10 @@ def _kmeans(cells: Cells, restart: int, rng: np.random.Generator) -> np.ndarray:
     """``settings.cells`` cells if answers will join them, else K clusters, [N]."""
     latent, K = latent_means(cells.model, cells.t_x[restart]), cells.model.num_clusters
     rows = rng.permutation(len(latent))[:MOST_ITEMS]
-    subset, weights = latent[rows], cells.data.item_weights.cpu().numpy()[rows]
+    subset = latent[rows]
     number = max(cells.settings.cells, K) if cells.data.annotations is not None else K
     kmeans = KMeans(min(number, len(subset)), n_init=1, random_state=int(rng.integers(2**31)))
-    return kmeans.fit(subset, sample_weight=weights).predict(latent)
+    return kmeans.fit(subset).predict(latent)
 
 
 def _join_by_answers(cells: Cells, restart: int, initial: np.ndarray, answers: PairAnnotations) -> np.ndarray:

@@ -1,8 +1,8 @@
 """A portfolio of candidate clusterings, and the selection of one of them by the likelihood of held-out answers.
 
 No single initialisation is best on all data. Initial clusters are k-means cells of each preparation of the features and
-spectral clusters of the answers (in both, clusters are merged where the answers support it), and the clusters of an
-earlier fit. In one preparation columns have weights by how well they predict the answers
+spectral clusters of the answers; in both, clusters are merged where the answers support it. In one preparation columns
+have weights by how well they predict the answers
 (:mod:`semicrowd.starts.weighting`). Each is co-trained with the two quick classifiers of its preparation; if it belongs
 to none, with those of all. The best are co-trained again with a stack of all classifiers except networks
 (:mod:`semicrowd.starts.cotraining`, :mod:`semicrowd.starts.calibration`). The answers of one grouping depend on each
@@ -13,24 +13,25 @@ answers support it; and k-means with the number of clusters of the best candidat
 winner (:mod:`semicrowd.starts.selection`).
 """
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, NamedTuple
 
+import joblib
 import numpy as np
 from jaxtyping import Bool, Float, Int
+from threadpoolctl import threadpool_limits
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.cells import kmeans_cells
-from semicrowd.metrics.clustering import with_kept_numbers
 from semicrowd.random import stream
 from semicrowd.starts.answer_classifier import Annotators
 from semicrowd.starts.answer_model import IndexedAnswers
 from semicrowd.starts.calibration import StackedClassifier
 from semicrowd.starts.cotraining import ROUNDS, Candidate, cotrain, folds_of_answers, scores_without_clusters
-from semicrowd.starts.course import Course
-from semicrowd.starts.initial_clusters import EARLIER, ClustersWithoutAnswers, Initial, InitialClusters
+from semicrowd.starts.initial_clusters import ClustersWithoutAnswers, Initial, InitialClusters
 from semicrowd.starts.item_classifiers import ItemClassifier
 from semicrowd.starts.networks import NetworkClassifier, clusters_by_networks
 from semicrowd.starts.prepared_features import classifiers_of
@@ -48,9 +49,6 @@ _CLEAR_LEAD = 5.0
 #: Folds of the answers when candidates are fitted again. Ten and not five: if answers are few and often wrong, nine
 #: tenths of them still suffice for the same clusters, four fifths do not.
 _REFIT_FOLDS = 10
-#: Rough work of a step, where that of a quick candidate is 1 (two tables of 178 and 540 items with answers about pairs
-#: or groupings: 0.8 to 5.8 for a finalist, 1.6 to 5 for a refit). Only the estimate of the time left depends on it.
-_WORK = {"quick": 1.0, "again": 2.0, "networks": 3.5, "features": 0.6, "refit": 2.5, "features again": 0.6}
 #: Name of the candidate whose initial clusters are those of networks that learn the answers.
 BY_NETWORKS = "networks of the answers"
 
@@ -86,8 +84,7 @@ class Portfolio(InitialClusters):
     max_clusters : maximum number of clusters; None: :func:`default_max_clusters` of the number of annotated items
     restart : number of the restart; each has random streams of its own
     image_shape : (height, width) or (colours, height, width) where a row of the features is an image
-    previous : clusters of an earlier fit, −1 of items that it did not have: one more initial clustering
-    weights : of the items in k-means and in the classifiers; None: all are 1
+    jobs : processes in which candidates are fitted again; None: one, −1: the cores
     """
 
     def __init__(
@@ -99,43 +96,36 @@ class Portfolio(InitialClusters):
         max_clusters: int | None = None,
         restart: int = 0,
         image_shape: Sequence[int] | None = None,
-        previous: Int[np.ndarray, "N"] | None = None,
-        weights: Float[np.ndarray, "N"] | None = None,
+        jobs: int | None = None,
     ) -> None:
-        self.all_answers, self.progress = answers, progress
+        self.all_answers, self.progress, self.jobs = answers, progress, jobs
         others = stream(seed, "portfolio/sample", restart).permutation(answers.num_items)[:_MAX_SAMPLE]
         # Items that candidates are fitted to: the annotated ones and a sample of the others.
         rows = np.union1d(others, answers.annotated)
         i, j = (np.searchsorted(rows, ends) for ends in (answers.i, answers.j))
         super().__init__(
-            features, rows, replace(answers, num_items=len(rows), i=i, j=j), image_shape, weights,
-            seed=seed, restart=restart, max_clusters=max_clusters, previous=previous,
+            features, rows, replace(answers, num_items=len(rows), i=i, j=j), image_shape,
+            seed=seed, restart=restart, max_clusters=max_clusters,
         )  # fmt: skip
         #: Whether the answers of one grouping count as independent; both are tried if it makes a difference.
         self._ways = (False, True) if self.answers.index.effective().min() < 1 else (False,)
 
     def __getstate__(self) -> dict[str, Any]:
         """For another process, which tells nobody of its progress."""
-        return {name: value for name, value in vars(self).items() if name not in ("progress", "_course")}
+        return {name: value for name, value in vars(self).items() if name != "progress"}
 
     def cotrained(self) -> Cotrained:
         """The winner; portfolios of one process with the same arguments share it."""
-        return RECENT.of(self._cotrain, self._digest, self.progress, "co-training")
-
-    @cached_property
-    def _digest(self) -> str:
-        """A digest of all that the winner depends on."""
-        return RECENT.digest((self.all_features, astuple(self.all_answers), self.seed, self.max_clusters, self.restart,
-                              self.image_shape, self.previous, self.all_weights))  # fmt: skip
+        inputs = (self.all_features, astuple(self.all_answers), self.seed, self.max_clusters, self.restart,
+                  self.image_shape)  # fmt: skip
+        return RECENT.of(self._cotrain, inputs, self.progress, "co-training")
 
     def _cotrain(self) -> Cotrained:
         winner, verdict = self.winner()
-        self._course.step("items", "start: clusters of all items")
+        self.progress("start: clusters of all items")
         shares = self.shares_of_preparations(winner)
         used = {name: one for name, one in self.preparations.items() if shares[name] > 0}
-        found = Cotrained(winner.annotators, *self.probabilities(winner), verdict, self.rows, used, shares)
-        self._course.end("start: co-training is complete")
-        return found
+        return Cotrained(winner.annotators, *self.probabilities(winner), verdict, self.rows, used, shares)
 
     @cached_property
     def network(self) -> NetworkClassifier:
@@ -143,14 +133,7 @@ class Portfolio(InitialClusters):
         return NetworkClassifier(self.prepared[self.first], self.seed)
 
     def probabilities(self, winner: Candidate) -> tuple[Float[np.ndarray, "N K"], Float[np.ndarray, "N K"]]:
-        """Cluster probabilities of all items: from features alone, and with the answers about annotated items.
-
-        Where there was an earlier fit, clusters have the numbers that they had in it.
-        """
-        alone, final = with_kept_numbers(self.previous, *self._probabilities(winner))
-        return alone, final
-
-    def _probabilities(self, winner: Candidate) -> tuple[Float[np.ndarray, "N K"], Float[np.ndarray, "N K"]]:
+        """Cluster probabilities of all items: from features alone, and with the answers about annotated items."""
         items = self.all_answers.annotated
         if len(self.rows) == len(self.all_features):
             return winner.probabilities(items)
@@ -159,7 +142,7 @@ class Portfolio(InitialClusters):
         everywhere: list[ItemClassifier] = []
         for name, small in self.classifiers.items():
             used = any(stack.share(one) > 0 for one in small)
-            everywhere += classifiers_of(self._all_prepared(name), self.all_weights) if used else small
+            everywhere += classifiers_of(self._all_prepared(name)) if used else small
         network = self.network
         if stack.share(network) > 0:
             network = NetworkClassifier(self._all_prepared(self.first), self.seed)
@@ -175,21 +158,17 @@ class Portfolio(InitialClusters):
         """The best candidate, and its comparison with the others."""
         candidates = self._finalists()
         best = max(candidates.values(), key=lambda one: one.scores.mean())
-        self._course.step("networks", f"start: {BY_NETWORKS}")
-        by_networks = [*self.all_classifiers(), self.network]
-        networks = self._kept(BY_NETWORKS, by_networks, self._cotrained_by_networks)
+        self.progress(f"start: {BY_NETWORKS}")
+        networks = self._cotrained_by_networks()
         ahead, error = mean_difference(networks.scores, best.scores, self.answers)
         # The networks' clusters were trained on all answers, held-out ones included, so a small lead is no evidence.
         if ahead > _CLEAR_LEAD * error:
             candidates[BY_NETWORKS] = best = networks
         without_answers = self.without_answers(best.known.shape[1])
         for name, made in without_answers.items():
-            self._course.step("features", f"start: {name}")
-            candidates[name] = self._kept(name, self.all_classifiers(), partial(self._cotrained_without_answers, made))
+            self.progress(f"start: {name}")
+            candidates[name] = self._cotrained_without_answers(made)
         winner, verdict = select(candidates, self.answers)
-        if winner == EARLIER and self._in_doubt(candidates, winner):
-            del candidates[EARLIER]  # it had all answers, so that none can be held out from it
-            winner, verdict = select(candidates, self.answers)
         if self._in_doubt(candidates, winner):
             winner, verdict = self._confirmed(winner, candidates, verdict, without_answers)
         gained = f"{verdict.gain:+.4f} ± {verdict.gain_error:.4f}"
@@ -200,40 +179,17 @@ class Portfolio(InitialClusters):
 
     def _finalists(self) -> dict[str, Candidate]:
         """The best of the candidates that are co-trained quickly, co-trained again with all classifiers."""
-        quick = dict[str, Candidate]()
-        for name, initial in self.initial().items():
-            self._course.step("quick", f"start: {name}")
-            quick_ones = self._quick_classifiers(initial)
-            quick[name] = self._kept(f"quick {name}", quick_ones, partial(self._cotrained_quickly, initial))
+        initial, quick = self.initial(), dict[str, Candidate]()
+        for number, (name, one) in enumerate(initial.items(), 1):
+            self.progress(f"start: candidate {number} of {len(initial)}: {name}")
+            quick[name] = self._cotrained_quickly(one)
         finalists = dict[str, Candidate]()
         for name in sorted(quick, key=lambda name: -quick[name].scores.mean()):
-            # The earlier fit may be dropped later: it takes no place, and stands in for no candidate with its clusters.
-            others = [other for other in finalists if other != EARLIER]
-            known = any(_same_clusters(quick[name], quick[other]) for other in others)
-            if len(others) < _FINALISTS and (name == EARLIER or not known):
-                self._course.step("again", f"start: {name}, again with all classifiers")
-                make = partial(self._cotrained, quick[name].clusters, self.all_classifiers(), ROUNDS)
-                finalists[name] = self._kept(name, self.all_classifiers(), make)
+            known = any(_same_clusters(quick[name], quick[other]) for other in finalists)
+            if len(finalists) < _FINALISTS and not known:
+                self.progress(f"start: {name}, again with all classifiers")
+                finalists[name] = self._cotrained(quick[name].clusters, self.all_classifiers(), ROUNDS)
         return finalists
-
-    def _kept(
-        self, name: str, classifiers: Sequence[ItemClassifier], make: Callable[[], Candidate]
-    ) -> Candidate:  # fmt: skip
-        """The candidate that ``make`` returns, of these classifiers; an interrupted run has the ones that it had."""
-        key = RECENT.digest((self._digest, "candidate", name))
-        return RECENT.one(key, make, Candidate.arrays, partial(Candidate.of_arrays, classifiers=classifiers))
-
-    @cached_property
-    def _course(self) -> Course:
-        """The steps of :meth:`_cotrain`; whether candidates are fitted again is not known beforehand."""
-        quick = 2 * len(self.prepared) + (len(self.answers.annotated) > self.max_clusters) + (self.previous is not None)
-        number = {
-            "quick": quick, "again": min(_FINALISTS + (self.previous is not None), quick), "networks": 1,
-            "features": 2 + len(self.prepared), "refit": _REFIT_FOLDS, "features again": 2 * _REFIT_FOLDS, "items": 1,
-        }  # fmt: skip
-        work = _WORK | {"items": 1.0 if len(self.rows) < len(self.all_features) else 0.1}
-        work |= {kind: work[kind] * len(self._ways) for kind in ("again", "features")}
-        return Course(self.progress, {kind: (many, work[kind]) for kind, many in number.items()})
 
     def _in_doubt(self, candidates: Mapping[str, Candidate], best: str) -> bool:
         """Whether a candidate differs from the clusters of the features alone, without a clear lead over them."""
@@ -274,7 +230,7 @@ class Portfolio(InitialClusters):
 
         If the candidate cannot be fitted without a fold, the scores of this fold are those of the model without
         clusters. The scores of :func:`select` are optimistic in comparison: the clusters that its classifiers learn
-        come from all answers, held-out ones included. An interrupted run has the folds that it had.
+        come from all answers, held-out ones included.
 
         Parameters
         ----------
@@ -284,15 +240,19 @@ class Portfolio(InitialClusters):
         """
         scores, fold = scores_without_clusters(self.answers), folds_of_answers(self.answers, _REFIT_FOLDS)
         folds = [one for one in range(_REFIT_FOLDS) if (fold == one).any() and (fold != one).any()]
-        refits = {
-            RECENT.digest((self._digest, name, one)):
-                partial(self._scores_of_refit, name, without_answers, fold != one, scores[fold == one], independent)
+        # Not a backend that the user has chosen for something else: threads of one process would share their settings.
+        in_parallel = joblib.Parallel(
+            self.jobs or 1, backend="loky", return_as="generator", max_nbytes=None, pre_dispatch="n_jobs"
+        )
+        here = os.getpid()
+        found = in_parallel(
+            joblib.delayed(_in_one_thread)(
+                here, self._scores_of_refit, name, without_answers, fold != one, scores[fold == one], independent
+            )
             for one in folds
-        }  # fmt: skip
-        found = RECENT.arrays(refits)
+        )
         for number, one in enumerate(folds, 1):
-            said = f"start: {name}, fitted again without fold {number} of {len(folds)} of the answers"
-            self._course.step("refit" if without_answers is None else "features again", said)
+            self.progress(f"start: {name}, fitted again without fold {number} of {len(folds)} of the answers")
             scores[fold == one] = next(found)
         return scores
 
@@ -346,7 +306,7 @@ class Portfolio(InitialClusters):
     def _cotrained_by_networks(self) -> Candidate:
         x = self.prepared[self.first]
         draws = stream(self.seed, "networks/cells", self.restart)
-        cells = kmeans_cells(x, self.max_clusters, int(draws.integers(2**31)), weights=self.weights)
+        cells = kmeans_cells(x, self.max_clusters, int(draws.integers(2**31)))
         clusters = np.zeros(self.answers.num_items, np.int64)
         learned = clusters_by_networks(x, self.answers, cells, self.max_clusters, self.seed, self.restart)
         clusters[self.answers.annotated] = learned
@@ -362,6 +322,17 @@ class Portfolio(InitialClusters):
     ) -> Candidate:
         folds, stack = stream(self.seed, "portfolio/folds", self.restart), StackedClassifier(classifiers)
         return cotrain(self.answers, clusters, stack, folds, rounds, self.max_clusters, independent=independent)
+
+
+def _in_one_thread(here: int, compute: Callable[..., np.ndarray], *arguments: Any) -> np.ndarray:
+    """``compute`` of the arguments; in a process other than ``here`` in one thread, since others are beside it."""
+    if os.getpid() == here:
+        return compute(*arguments)
+    import torch
+
+    torch.set_num_threads(1)
+    with threadpool_limits(1):
+        return compute(*arguments)
 
 
 def _same_clusters(one: Candidate, other: Candidate) -> bool:

@@ -9,13 +9,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.starts.item_classifiers import (
-    GaussianClassifier,
-    ItemClassifier,
-    LabelPropagation,
-    LogisticClassifier,
-    of_rows,
-)
+from semicrowd.starts.item_classifiers import GaussianClassifier, ItemClassifier, LabelPropagation, LogisticClassifier
 from semicrowd.starts.preparing import STANDARDISED, Prepared, preparations, weighted
 from semicrowd.starts.two_way import TwoWayClassifier
 
@@ -36,7 +30,6 @@ class PreparedFeatures:
     rows : indices of the items that are prepared
     answers : about these items
     image_shape : (height, width) or (colours, height, width) where a row of the features is an image
-    weights : of all items in the classifiers, not in the preparations; None: all are 1
     """
 
     def __init__(
@@ -45,10 +38,8 @@ class PreparedFeatures:
         rows: Int[np.ndarray, "n"],
         answers: PairAnnotations,
         image_shape: Sequence[int] | None,
-        weights: Float[np.ndarray, "N"] | None = None,
     ) -> None:
         self.all_features, self.rows, self.answers, self.image_shape = features, rows, answers, image_shape
-        self.all_weights, self.weights = weights, of_rows(weights, rows)
 
     @cached_property
     def features(self) -> Float[np.ndarray, "n D"]:
@@ -72,7 +63,7 @@ class PreparedFeatures:
     def classifiers(self) -> dict[str, list[ItemClassifier]]:
         """Classifiers by preparation; the first two are quick."""
         return {
-            name: classifiers_of(x, self.weights) if name == WEIGHTED else self._classifiers_of_features[name]
+            name: classifiers_of(x) if name == WEIGHTED else self._classifiers_of_features[name]
             for name, x in self.prepared.items()
         }
 
@@ -83,7 +74,7 @@ class PreparedFeatures:
 
     @cached_property
     def _classifiers_of_features(self) -> dict[str, list[ItemClassifier]]:
-        return {name: classifiers_of(x, self.weights) for name, x in self.prepared.items() if name != WEIGHTED}
+        return {name: classifiers_of(x) for name, x in self.prepared.items() if name != WEIGHTED}
 
     def given(self, some: Bool[np.ndarray, "P"]) -> Self:
         """The same with some of the answers only; what depends on the features alone is shared."""
@@ -103,9 +94,9 @@ class PreparedFeatures:
         return [one for preparation in self.classifiers.values() for one in preparation]
 
 
-def classifiers_of(x: Float[np.ndarray, "N C"], weights: Float[np.ndarray, "N"] | None) -> list[ItemClassifier]:
-    """The classifiers of one preparation, in which items have ``weights``; the first two are quick."""
+def classifiers_of(x: Float[np.ndarray, "N C"]) -> list[ItemClassifier]:
+    """The classifiers of one preparation; the first two are quick."""
     neighbours = LabelPropagation(x)
-    full = GaussianClassifier(x, neighbours, _DIMS_FULL_COVARIANCE, shared=False, weights=weights)
-    shared = GaussianClassifier(x, neighbours, _DIMS_SHARED_COVARIANCE, shared=True, weights=weights)
-    return [LogisticClassifier(x, weights), neighbours, full, shared, TwoWayClassifier(x, shared)]
+    full = GaussianClassifier(x, neighbours, _DIMS_FULL_COVARIANCE, shared=False)
+    shared = GaussianClassifier(x, neighbours, _DIMS_SHARED_COVARIANCE, shared=True)
+    return [LogisticClassifier(x), neighbours, full, shared, TwoWayClassifier(x, shared)]

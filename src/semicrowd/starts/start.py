@@ -132,19 +132,15 @@ def cotrained_start(
     """The result of co-training (:mod:`semicrowd.starts.portfolio`) for each restart of a model."""
     num_clusters, restarts = model.num_clusters, model.num_restarts
     features = data.features.cpu().double().numpy() if data.original is None else data.original
-    weights = _weights(data)
     annotators, of_restarts = [], torch.full((restarts, data.num_items, num_clusters), _UNUSED_PROBABILITY)
     for restart in range(restarts):
         max_clusters = min(num_clusters, default_max_clusters(len(annotations.annotated)))
         found = Portfolio(
-            features, annotations, data.seed, progress, max_clusters, restart, model.image_shape, data.previous, weights
+            features, annotations, data.seed, progress, max_clusters, restart, model.image_shape, data.jobs
         ).cotrained()
         keep_verdict(found.verdict)
         annotators.append(found.annotators)
         probabilities = found.probabilities.astype(np.float32)
-        if probabilities.shape[1] > num_clusters:  # those of an earlier fit that are not used have columns, too
-            largest = np.argsort(-probabilities.sum(0), kind="stable")[:num_clusters]
-            probabilities = probabilities[:, np.sort(largest)]
         of_restarts[restart, :, : probabilities.shape[1]] += torch.from_numpy(probabilities)
     both = Annotators(*(torch.cat(eta) for eta in zip(*annotators, strict=True)))
     return AnswerStart(both, of_restarts / of_restarts.sum(-1, keepdim=True))
@@ -162,14 +158,10 @@ def _from_features(model: GenerativeModel, data: TrainingData, progress: Progres
         features = features if way is None else way.items
     for restart in range(model.num_restarts):
         rng = stream(data.seed, "of_features", restart)
-        labels, said = clusters_of_features(features, model.num_clusters, rng, _weights(data))
+        labels, said = clusters_of_features(features, model.num_clusters, rng)
         progress(f"start: {said}")
         clusters.append(torch.from_numpy(labels))
     return torch.stack(clusters)
-
-
-def _weights(data: TrainingData) -> Float[np.ndarray, "N"] | None:
-    return None if data.weights is None else data.weights.cpu().double().numpy()
 
 
 def _initialise(
@@ -187,7 +179,7 @@ def _initialise(
     SCDC: q(z | o). BayesSCDC: all networks, unless the clusters are of the latent means of the model (``of_latent``).
     """
     clusters = target if target.dim() == 2 else target.argmax(-1)
-    model.set_mixture(partition_posterior(model.mixture_prior(), t_x, clusters, data.item_weights))
+    model.set_mixture(partition_posterior(model.mixture_prior(), t_x, clusters))
     if isinstance(model, SCDC):
         model.hold_classifier(False)
         teach_classifier(model, data, settings, target, progress)

@@ -92,7 +92,7 @@ def teach_bayes(
             bound = model.log_likelihood(gaussian.draw(mean, root, noise), features) - terms.kl_x
             alone = initial_z(recognition, expected)
             of_items = bound + settings.teach_weight * (q * alone).sum(-1)
-            objective = (data.item_weights[items] * of_items).mean(1)
+            objective = of_items.mean(1)
             descend(optimizer, -objective.sum())
             total += objective.max().detach().double().cpu()
         _refit_mixture(model, data, probabilities, clusters, expected)
@@ -113,7 +113,7 @@ def _refit_mixture(
     given = probabilities.split(max(CHUNK // model.num_restarts, 1), 1)
     eta_x = [update_x(q, model.recognition.potentials(o), expected) for o, q in zip(features, given, strict=True)]
     t_x = torch.cat([gaussian.expected_statistics(eta) for eta in eta_x], 1)
-    model.set_mixture(partition_posterior(model.mixture_prior(), t_x, clusters, data.item_weights))
+    model.set_mixture(partition_posterior(model.mixture_prior(), t_x, clusters))
 
 
 def learn_agreement(

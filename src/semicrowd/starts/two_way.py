@@ -15,7 +15,7 @@ from sklearn.cluster import kmeans_plusplus
 
 from semicrowd.random import stream
 from semicrowd.starts.gaussians import Gaussians
-from semicrowd.starts.item_classifiers import BatchedClassifier, GaussianClassifier, Predictor, in_batches, of_rows
+from semicrowd.starts.item_classifiers import BatchedClassifier, GaussianClassifier, Predictor, in_batches
 
 #: Numbers L of levels of the second factor that are compared; 1: there is no second factor.
 _NUM_LEVELS = (1, 6, 24)
@@ -56,15 +56,10 @@ class TwoWays:
     Parameters
     ----------
     variance : of each column, [d]
-    weights : an item of weight w counts as w items; None: all are 1
     """
 
-    def __init__(
-        self, x: Float[np.ndarray, "N d"], variance: np.ndarray, weights: Float[np.ndarray, "N"] | None = None
-    ) -> None:
-        self.x, self.variance = x, variance
-        self.weights = np.ones(len(x)) if weights is None else weights
-        self.total = x.T @ x if weights is None else (x.T * weights) @ x
+    def __init__(self, x: Float[np.ndarray, "N d"], variance: np.ndarray) -> None:
+        self.x, self.variance, self.total = x, variance, x.T @ x
 
     def fit(
         self,
@@ -79,8 +74,7 @@ class TwoWays:
         """
         z = probabilities.copy()
         z[items] = known
-        counted = z * self.weights[:, None]
-        rest = self.x - z @ ((counted.T @ self.x) / (counted.sum(0) + _PSEUDO_ITEMS_CLUSTER)[:, None])
+        rest = self.x - z @ ((z.T @ self.x) / (z.sum(0) + _PSEUDO_ITEMS_CLUSTER)[:, None])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # a level without items does no harm
             cells = kmeans2(rest, kmeans_plusplus(rest, levels, random_state=0)[0], _KMEANS_STEPS, minit="matrix")[1]
@@ -98,9 +92,8 @@ class TwoWays:
         self, joint: Float[np.ndarray, "N K L"], log_known: Float[np.ndarray, "N K"] | None = None
     ) -> "TwoWayMode":
         """The posterior mode given probabilities of clusters and levels; with the bound if ``log_known`` is given."""
-        rows, K, L = joint.shape
-        d, N, counted = self.x.shape[1], self.weights.sum(), joint * self.weights[:, None, None]
-        size, sums = counted.sum(0), (counted.reshape(rows, -1).T @ self.x).reshape(K, L, d)
+        (N, K, L), d = joint.shape, self.x.shape[1]
+        size, sums = joint.sum(0), (joint.reshape(N, -1).T @ self.x).reshape(K, L, d)
         # Interactions are integrated out: a cell's effective sample size for a_k + b_l is at most the prior's.
         share = _PSEUDO_ITEMS_INTERACTION / (_PSEUDO_ITEMS_INTERACTION + size)
         seen = share * size
@@ -126,7 +119,7 @@ class TwoWays:
         means = means - L * np.log(_PSEUDO_ITEMS_LEVEL) - np.log(share).sum()
         bound = -0.5 * d * means - 0.5 * (N + 2 * d + 4) * np.linalg.slogdet(covariance)[1]
         bound += ((size.sum(1) + 1) @ log_k) + ((size.sum(0) + 1) @ log_l) + gammaln(2 * K) + gammaln(2 * L)
-        bound += (counted.sum(2) * log_known).sum() - (counted * np.log(np.maximum(joint, 1e-300))).sum()
+        bound += (joint.sum(2) * log_known).sum() - (joint * np.log(np.maximum(joint, 1e-300))).sum()
         return TwoWayMode(pull, constant, bound + gammaln(L + 1))  # L! labellings of the levels
 
 
@@ -166,8 +159,7 @@ class TwoWayClassifier(BatchedClassifier):
     Parameters
     ----------
     features : columns of which ``one_level`` uses the first
-    one_level : the Gaussian mixture with one covariance for all clusters, without a second factor, whose weights of
-        items are used
+    one_level : the Gaussian mixture with one covariance for all clusters, without a second factor
     """
 
     def __init__(self, features: Float[np.ndarray, "N D"], one_level: GaussianClassifier) -> None:
@@ -206,8 +198,8 @@ class TwoWayClassifier(BatchedClassifier):
         known = known / known.sum(1, keepdims=True)
         rows = np.union1d(self.sample, items)
         x, variance = self.one_level.x[rows].astype(np.float64), self.one_level.variance
-        place, weights = np.searchsorted(rows, items), of_rows(self.one_level.weights, rows)
+        place = np.searchsorted(rows, items)
         # Initialised by linear borders of the known items: label propagation would follow the second factor.
-        of_known = Gaussians(x[place], variance, shared=True, weights=of_rows(self.one_level.weights, items))
+        of_known = Gaussians(x[place], variance, shared=True)
         guess = softmax(of_known.mode(known).log_density(x), axis=1)
-        return TwoWays(x, variance, weights).fit(place, known, guess, levels)
+        return TwoWays(x, variance).fit(place, known, guess, levels)

@@ -36,15 +36,14 @@ def clusters_of_preparations(
     progress: Callable[[str], None],
     max_clusters: int | None = None,
     image_shape: Sequence[int] | None = None,
-    weights: Float[np.ndarray, "N"] | None = None,
 ) -> Unsupervised:
-    """At most ``max_clusters`` clusters of the items, with ``weights``; ``image_shape`` is given if they are images."""
+    """At most ``max_clusters`` clusters of the items; ``image_shape`` is given if they are images."""
     name, preparation = next(preparations(features, image_shape), ("none", None))
     if preparation is None:
         return Unsupervised(np.ones((len(features), 1)), {}, "no feature varies: one cluster")
     x = preparation.items
     max_clusters = min(max_clusters or default_max_clusters(len(features)), len(features) - 1)
-    clusters, description = clusters_of_features(x, max(max_clusters, 2), rng, weights)
+    clusters, description = clusters_of_features(x, max(max_clusters, 2), rng)
     progress(f"{description} of {name} features")
     known = np.eye(int(clusters.max()) + 1)[clusters]
     # Probabilities by label propagation, averaged with the clusters so that the most probable cluster stays.

@@ -32,8 +32,7 @@ def train_vae(model: GenerativeModel, data: TrainingData, settings: StartSetting
     schedule = settings.epochs, settings.learning_rate, data.batch_size, data.seed
     of_model = model.settings.likelihood, model.settings.initial_variance
     networks = model.name, model.nets, of_model, _values(model), model.image_shape, str(data.device)
-    weights = None if data.weights is None else data.weights.cpu().numpy()
-    inputs = data.features.cpu().numpy(), weights, views, schedule, networks
+    inputs = data.features.cpu().numpy(), views, schedule, networks
 
     def compute() -> list[np.ndarray]:
         _train(model, data, settings, progress)
@@ -50,7 +49,7 @@ def _values(model: GenerativeModel) -> list[np.ndarray]:
 
 
 def _train(model: GenerativeModel, data: TrainingData, settings: StartSettings, progress: ProgressCallback) -> None:
-    """Epochs of Adam on the ELBO of a VAE with the prior N(0, s² I) over all items, each with its weight.
+    """Epochs of Adam on the ELBO of a VAE with the prior N(0, s² I) over all items.
 
     The weight of the KL divergence rises linearly to 1 (Bowman et al. 2016): with weight 1 throughout, the posterior of
     one run in ten collapses to the prior for good.
@@ -67,7 +66,7 @@ def _train(model: GenerativeModel, data: TrainingData, settings: StartSettings, 
             eta_x = model.vae_posterior(features, PRIOR_SD)
             log_likelihood = model.log_likelihood(gaussian.sample(eta_x, noise), features)
             of_items = log_likelihood - kl_weight * _kl_to_prior(eta_x)
-            objective = (data.item_weights[items] * of_items).mean(1)
+            objective = of_items.mean(1)
             descend(optimizer, -objective.sum())
             total += objective.max().detach().double().cpu()
         progress(f"start {epoch + 1}/{settings.epochs}: ELBO per item {total / len(batches):.2f}")

@@ -7,7 +7,6 @@ from typing import Any
 
 from semicrowd.errors import UserError
 from semicrowd.files import digest_of, expanded, find_images, read_object, sha256_of
-from semicrowd.run.inputs import clusters_of
 
 #: File of a run with the hashes of its inputs.
 PROVENANCE = "provenance.json"
@@ -24,8 +23,6 @@ def file_hashes(given: Mapping[str, Any], hashed: Mapping[str, str] = MappingPro
     hashed : name of a file or folder → sha256, for data that have been loaded and need not be read again
     """
     named = [(name, expanded(path)) for name in _PATHS for path in _listed(given.get(name))]
-    if given.get("previous"):
-        named.append(("previous", clusters_of(Path(given["previous"]))))
     return {str(path): (name == "data.path" and hashed.get(path.name)) or _digest(path)
             for name, path in named if path.exists()}
 
