@@ -295,8 +295,8 @@ def test_any_other_input_has_a_portfolio_of_its_own(monkeypatch: pytest.MonkeyPa
     # The index of the answers is made when it is first needed: it is no other input.
     assert ANSWERS.index.whole.items.numel() == len(ANSWERS.annotated)
     assert number() == number(features=TABLE.copy(), answers=replace(ANSWERS, label=ANSWERS.label.copy())) == 1
-    assert number(max_clusters=default_max_clusters(len(ANSWERS.annotated))) == 9, "the same number, said or not"
-    assert len(made) == 9
+    assert number(max_clusters=default_max_clusters(len(ANSWERS.annotated))) == 8, "the same number, said or not"
+    assert len(made) == 8
 
 
 @pytest.mark.usefixtures("few_folds", "few_steps")
