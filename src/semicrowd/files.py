@@ -51,6 +51,8 @@ PICTURES = "a folder of pictures, or of a folder of pictures for each class"
 #: Signs that no text has, and the number of signs that are looked at together.
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")
 _BLOCK = 2**20
+#: The apostrophe of a cell that :func:`write_csv` has protected.
+PROTECTED = re.compile(r"^'(?=[=+@-])")
 
 
 def expanded(path: str | Path) -> Path:
@@ -100,15 +102,31 @@ def write_json(path: Path, content: dict[str, Any]) -> None:
 
 
 def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Write a table; floats keep what is needed to read them back, None and NaN are empty cells."""
+    """Write a table; floats keep what is needed to read them back, None and NaN are empty cells.
+
+    Names are :func:`protected`.
+    """
 
     def write(temporary: Path) -> None:
         with temporary.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(header)
-            writer.writerows(["" if isinstance(one, float) and math.isnan(one) else one for one in row] for row in rows)
+            writer.writerow([protected(name) for name in header])
+            writer.writerows(
+                ["" if isinstance(one, float) and math.isnan(one) else protected(one) for one in row] for row in rows
+            )
 
     write_atomic(path, write)
+
+
+def protected(cell: Any) -> Any:
+    """A text that a spreadsheet would run as a formula with an apostrophe before it; numbers stay numbers."""
+    if not isinstance(cell, str) or cell[:1] not in ("=", "+", "@", "-") or not cell:
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return f"'{cell}"
+    return cell
 
 
 def read_object(path: Path) -> dict[str, Any]:

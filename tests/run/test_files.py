@@ -5,8 +5,14 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.answer_files import AnswerTable
+from semicrowd.crowd.answer_files import write as write_answers
+from semicrowd.data import Dataset
 from semicrowd.errors import UserError
 from semicrowd.files import (
     RunDirectory,
@@ -20,6 +26,10 @@ from semicrowd.files import (
     write_json,
     write_text,
 )
+from semicrowd.fitting.result import Assignment
+from semicrowd.page.items import Items
+from semicrowd.page.questions import write_questions
+from semicrowd.run.files.results import assignment_csv
 
 
 def test_a_write_that_fails_leaves_the_old_file_and_no_other(tmp_path: Path) -> None:
@@ -62,6 +72,26 @@ def test_numbers_that_are_none_have_no_place_in_json_and_are_empty_in_csv(tmp_pa
     write_csv(tmp_path / "a.csv", ["x", "y"], [[1, float("nan")], [None, 0.1]])
     assert (tmp_path / "a.csv").read_text() == "x,y\n1,\n,0.1\n"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.csv"]
+
+
+def test_names_that_spreadsheets_would_run_are_protected_and_read_again(tmp_path: Path) -> None:
+    names = ["=1+2", "-x", "+x", "@x", "x=1", "-5", "+1e3"]
+    people = [0, 1, 1]
+    answers = PairAnnotations.from_arrays([0, 1, 2], [1, 2, 3], people, people, num_items=7, worker_names=names[:2])
+    data = Dataset("table", np.zeros((7, 1), np.float32), ids=tuple(names))
+    write_questions(tmp_path / "questions.csv", [(0, 1), (2, 3), (4, 5), (5, 6)], Items(data))
+    pairs = [line.split(",")[:2] for line in (tmp_path / "questions.csv").read_text().splitlines()[1:]]
+    assert pairs == [["'=1+2", "'-x"], ["'+x", "'@x"], ["x=1", "-5"], ["-5", "+1e3"]]
+    filled = pd.read_csv(tmp_path / "questions.csv", dtype=str).assign(worker="'=1+2", label="same")
+    filled.to_csv(tmp_path / "filled.csv", index=False)
+    found = AnswerTable.of(tmp_path / "filled.csv").about(names)
+    assert found.worker_names == ("=1+2",)
+    assert (found.i.tolist(), found.j.tolist()) == ([0, 2, 4, 5], [1, 3, 5, 6])
+    write_answers(answers, tmp_path / "annotations.csv")
+    assert AnswerTable.of(tmp_path / "annotations.csv").about(7).worker_names == ("-x", "=1+2")
+    clusters = Assignment.hard(np.arange(7) % 2)
+    text = assignment_csv(clusters, np.zeros(7, bool), names)
+    assert [line.split(",")[0] for line in text.splitlines()[1:]] == ["'=1+2", "'-x", "'+x", "'@x", "x=1", "-5", "+1e3"]
 
 
 def _enter(path: Path, answer: "multiprocessing.Queue[str]") -> None:

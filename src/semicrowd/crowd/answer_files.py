@@ -18,7 +18,7 @@ import pandas as pd
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.index import pairs_within
 from semicrowd.errors import UserError
-from semicrowd.files import expanded, write_csv, write_text
+from semicrowd.files import PROTECTED, expanded, write_csv, write_text
 
 #: Name of the annotator if there is no column worker.
 EVERYBODY = "everybody"
@@ -39,7 +39,7 @@ def as_text(column: Any) -> np.ndarray:
     The apostrophe with which a csv file of ours protects a name that begins with = + - or @ is removed.
     """
     text = pd.Series(column).astype("string").fillna("").str.strip()
-    text = text.str.replace(r"^([+-]?\d+)\.0+$", r"\1", regex=True).str.replace(r"^'(?=[=+\-@])", "", regex=True)
+    text = text.str.replace(r"^([+-]?\d+)\.0+$", r"\1", regex=True).str.replace(PROTECTED, "", regex=True)
     return text.to_numpy(object)
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.evaluation.scores import Evaluation, Likeliest
-from semicrowd.files import write_arrays, write_csv, write_json, write_text
+from semicrowd.files import protected, write_arrays, write_csv, write_json, write_text
 from semicrowd.fitting.result import Assignment, Samples
 
 ASSIGNMENTS = "assignments.csv"
@@ -76,7 +76,9 @@ def assignment_csv(assignment: Assignment, annotated: np.ndarray, names: Sequenc
         "second_probability": of_second, "annotated": annotated.astype(int),
     }  # fmt: skip
     rows = np.arange(len(annotated))
-    table = pd.DataFrame(columns if names is None else columns | {"row": rows}, index=rows if names is None else names)
+    table = pd.DataFrame(columns, rows)
+    if names is not None:
+        table = table.assign(row=rows).set_axis([protected(name) for name in names])
     return table.rename_axis("item").to_csv(float_format=f"%.{_DIGITS}f", lineterminator="\n")
 
 
