@@ -1,8 +1,7 @@
-"""A run's directory: atomic files, one process at a time, and a status that survives a crash."""
+"""A run's directory: atomic files, and a status that survives a crash."""
 
 import contextlib
 import csv
-import fcntl
 import hashlib
 import json
 import math
@@ -194,81 +193,70 @@ def read_metrics(path: Path) -> dict[str, float | int]:
 
 
 class RunDirectory:
-    """A run's directory, held by this process alone while the ``with`` block lasts.
+    """A run's directory, which is made if it is not there.
 
     Attributes
     ----------
-    path : the directory; made if it is not there
+    path : the directory
     checkpoint : where the last finished epoch is kept
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.checkpoint = path / "checkpoints" / "last.ckpt"
+        self._earlier, self._status, self._set_aside = path / ".earlier", read_status(path), False
         self._started = time.time()
-
-    def __enter__(self) -> "RunDirectory":
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            self._descriptor = _locked(self.path)
-        except BlockingIOError as error:
-            raise UserError(f"{self.path}: another process is running here; wait for it or choose hydra.run.dir=…"
-                            ) from error
+            path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise UserError(f"{self.path}: cannot be used as run directory: {error.strerror}") from error
-        if not read_status(self.path):
-            foreign = [name for name in RUN_FILES if (self.path / name).exists()]
-            if foreign:
-                os.close(self._descriptor)
-                raise UserError(f"{self.path}: has a {foreign[0]} that is not from a run; choose another hydra.run.dir")
-        for path in (self.path / STATUS, self.checkpoint, *map(self.path.joinpath, RUN_FILES)):
-            for cut_off in path.parent.glob(f".{path.name}.*.tmp"):  # of a process that was killed while it wrote
+            raise UserError(f"{path}: cannot be used as run directory: {error.strerror}") from error
+        foreign = [] if self._status else [name for name in RUN_FILES if (path / name).exists()]
+        if foreign:
+            raise UserError(f"{path}: has a {foreign[0]} that is not from a run; choose another hydra.run.dir")
+        for one in (path / STATUS, self.checkpoint, *map(path.joinpath, RUN_FILES)):
+            for cut_off in one.parent.glob(f".{one.name}.*.tmp"):  # of a process that was killed while it wrote
                 cut_off.unlink(missing_ok=True)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        os.close(self._descriptor)
 
     @property
     def can_resume(self) -> bool:
         """Whether an interrupted fit has left something to continue from."""
         return self.checkpoint.exists()
 
+    def set_aside(self) -> None:
+        """Put away what an earlier run left here, until :meth:`restore` or :meth:`clear`."""
+        self.clear()  # of a process that was killed
+        self._earlier.mkdir()
+        self._move(self.path, self._earlier)
+        self._set_aside = bool(self._status)
+
+    def restore(self) -> bool:
+        """If an earlier run was set aside, put it back instead of what is there; returns whether one was."""
+        if not self._set_aside:
+            return False
+        written = self.path / ".written"
+        written.mkdir()
+        self._move(self.path, written)
+        self._move(self._earlier, self.path)
+        write_json(self.path / STATUS, self._status)
+        shutil.rmtree(written)
+        self.clear()
+        return True
+
     def clear(self) -> None:
-        """Remove what an earlier run left here."""
+        """Remove what was set aside."""
+        shutil.rmtree(self._earlier, ignore_errors=True)
+        self._set_aside = False
+
+    @staticmethod
+    def _move(here: Path, there: Path) -> None:
         for name in RUN_FILES:
-            target = self.path / name
-            if target.is_dir() and not target.is_symlink():
-                shutil.rmtree(target)
-            else:
-                target.unlink(missing_ok=True)
+            if (here / name).exists() or (here / name).is_symlink():
+                (here / name).rename(there / name)
 
     def set_status(self, status: str, error: str | None = None) -> None:
         """Write status.json: running, finished, failed or interrupted."""
         seconds = round(time.time() - self._started, 3)
         write_json(self.path / STATUS, {"status": status, "error": error, "seconds": seconds})
-
-
-def is_in_use(path: Path) -> bool:
-    """Whether a process has the :class:`RunDirectory` ``path``."""
-    try:
-        os.close(_locked(path))
-    except OSError as error:
-        return isinstance(error, BlockingIOError)  # else there is no such folder
-    return False
-
-
-def _locked(path: Path) -> int:
-    """Lock a folder for this process, and return its file descriptor; ``BlockingIOError`` if another has locked it."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        raise
-    except OSError:  # a file system without locks
-        pass
-    return descriptor
 
 
 def check_is_file(path: Path, expected: str) -> None:
@@ -311,12 +299,9 @@ def encoding_of(path: Path) -> str:
 
 def settle(path: Path) -> None:
     """Let status.json of a run whose process has gone without a word say so: interrupted, not running."""
-    if read_status(path).get("status") != "running":
-        return
-    with contextlib.suppress(UserError), RunDirectory(path):  # held: its process is there
-        status = read_status(path)  # again: the run may have finished in between
-        if status.get("status") == "running":
-            write_json(path / STATUS, status | {"status": "interrupted"})
+    status = read_status(path)
+    if status.get("status") == "running":
+        write_json(path / STATUS, status | {"status": "interrupted"})
 
 
 def existing_ancestor(path: Path) -> Path:

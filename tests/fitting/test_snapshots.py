@@ -119,10 +119,10 @@ def test_a_run_that_is_stopped_and_resumed_has_those_of_one_that_was_not(tmp_pat
 
 
 def test_a_new_run_removes_those_of_an_earlier_one(tmp_path: Path) -> None:
-    with RunDirectory(tmp_path) as directory:
-        directory.set_status("finished")
-        write_snapshots(Snapshots(np.arange(1), np.ones((1, 2)), np.ones((1, 2, 3))), tmp_path)
-        directory.clear()
+    directory = RunDirectory(tmp_path)
+    directory.set_status("finished")
+    write_snapshots(Snapshots(np.arange(1), np.ones((1, 2)), np.ones((1, 2, 3))), tmp_path)
+    directory.set_aside()
     assert read_snapshots(tmp_path) is None
 
 

@@ -1,6 +1,4 @@
-import errno
 import json
-import multiprocessing
 import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,7 +15,6 @@ from semicrowd.errors import UserError
 from semicrowd.files import (
     RunDirectory,
     existing_ancestor,
-    is_in_use,
     read_status,
     remove_empty,
     settle,
@@ -94,46 +91,31 @@ def test_names_that_spreadsheets_would_run_are_protected_and_read_again(tmp_path
     assert [line.split(",")[0] for line in text.splitlines()[1:]] == ["'=1+2", "'-x", "'+x", "'@x", "x=1", "-5", "+1e3"]
 
 
-def _enter(path: Path, answer: "multiprocessing.Queue[str]") -> None:
-    try:
-        with RunDirectory(path):
-            answer.put("entered")
-    except UserError as error:
-        answer.put(str(error))
-
-
-def _enter_elsewhere(path: Path) -> str:
-    context = multiprocessing.get_context("spawn")
-    answer = context.Queue()
-    process = context.Process(target=_enter, args=(path, answer))
-    process.start()
-    result = answer.get(timeout=60)
-    process.join(60)
-    answer.close()
-    return str(result)
-
-
-def test_a_second_process_is_turned_away_while_the_first_holds_the_directory(tmp_path: Path) -> None:
-    with RunDirectory(tmp_path / "run"):
-        assert "another process is running here" in _enter_elsewhere(tmp_path / "run")
-    assert _enter_elsewhere(tmp_path / "run") == "entered"
-
-
 def test_files_that_are_not_of_a_run_are_never_removed(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text("mine: true\n")
     with pytest.raises(UserError, match=r"has a config\.yaml that is not from a run"):
-        RunDirectory(tmp_path).__enter__()
+        RunDirectory(tmp_path)
     assert (tmp_path / "config.yaml").read_text() == "mine: true\n"
 
 
-def test_clear_removes_an_earlier_result_and_nothing_else(tmp_path: Path) -> None:
-    with RunDirectory(tmp_path) as directory:
-        directory.set_status("running")
-        directory.checkpoint.parent.mkdir()
-        for path in (directory.checkpoint, tmp_path / "metrics.json", tmp_path / "notes.txt"):
-            path.write_text("x")
-        directory.clear()
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["notes.txt", "status.json"]
+def test_an_earlier_result_is_set_aside_and_nothing_else_and_comes_back(tmp_path: Path) -> None:
+    first = RunDirectory(tmp_path)
+    first.set_status("finished")
+    first.checkpoint.parent.mkdir()
+    for path in (first.checkpoint, tmp_path / "metrics.json", tmp_path / "notes.txt"):
+        path.write_text("x")
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    second = RunDirectory(tmp_path)
+    second.set_status("running")
+    second.set_aside()
+    assert {p.name for p in tmp_path.iterdir() if p.name[0] != "."} == {"notes.txt", "status.json"}
+    (tmp_path / "curves.csv").write_text("of the second")
+    assert second.restore()
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+    second.set_aside()
+    second.clear()
+    assert {p.name for p in tmp_path.iterdir()} == {"notes.txt", "status.json"}
+    assert not second.restore()
 
 
 def test_status_survives_anything_in_its_file(tmp_path: Path) -> None:
@@ -141,8 +123,7 @@ def test_status_survives_anything_in_its_file(tmp_path: Path) -> None:
     for content in ("", "{", "[1]", "\x00"):
         (tmp_path / "status.json").write_text(content)
         assert read_status(tmp_path) == {}
-    with RunDirectory(tmp_path) as directory:
-        directory.set_status("failed", "why")
+    RunDirectory(tmp_path).set_status("failed", "why")
     assert json.loads((tmp_path / "status.json").read_text())["error"] == "why"
 
 
@@ -157,68 +138,33 @@ def test_empty_folders_go_up_to_the_one_that_was_there(tmp_path: Path) -> None:
     assert tmp_path.exists()
 
 
-def test_a_run_whose_process_has_gone_is_interrupted_and_one_that_is_held_is_not(tmp_path: Path) -> None:
-    with RunDirectory(tmp_path / "run") as directory:
-        directory.set_status("running")
+def test_a_run_whose_process_has_gone_is_interrupted_and_a_finished_one_is_not(tmp_path: Path) -> None:
+    for before, after in (("running", "interrupted"), ("finished", "finished")):
+        RunDirectory(tmp_path / "run").set_status(before)
         settle(tmp_path / "run")
-        assert read_status(tmp_path / "run")["status"] == "running"
-    settle(tmp_path / "run")
-    assert read_status(tmp_path / "run")["status"] == "interrupted"
+        assert read_status(tmp_path / "run")["status"] == after
     settle(tmp_path / "nowhere")
     assert not (tmp_path / "nowhere").exists()
-
-
-def test_a_run_that_finishes_while_it_is_being_settled_stays_finished(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with RunDirectory(tmp_path) as directory:
-        directory.set_status("running")
-    enter = RunDirectory.__enter__
-
-    def finish_first(directory: RunDirectory) -> RunDirectory:
-        write_json(tmp_path / "status.json", {"status": "finished"})
-        return enter(directory)
-
-    monkeypatch.setattr(RunDirectory, "__enter__", finish_first)
-    settle(tmp_path)
-    assert read_status(tmp_path)["status"] == "finished"
-
-
-def test_a_folder_is_in_use_as_long_as_a_run_has_it(tmp_path: Path) -> None:
-    assert not is_in_use(tmp_path / "run")
-    with RunDirectory(tmp_path / "run"):
-        assert is_in_use(tmp_path / "run")
-    assert not is_in_use(tmp_path / "run")
 
 
 def test_a_linked_folder_of_checkpoints_is_taken_out_and_what_it_leads_to_stays(tmp_path: Path) -> None:
     (tmp_path / "scratch").mkdir()
     (tmp_path / "scratch" / "other.txt").write_text("of somebody else")
-    with RunDirectory(tmp_path / "run") as directory:
-        (tmp_path / "run" / "checkpoints").symlink_to(tmp_path / "scratch")
-        directory.clear()
+    directory = RunDirectory(tmp_path / "run")
+    (tmp_path / "run" / "checkpoints").symlink_to(tmp_path / "scratch")
+    directory.set_aside()
+    directory.clear()
     assert not (tmp_path / "run" / "checkpoints").is_symlink()
     assert (tmp_path / "scratch" / "other.txt").exists()
 
 
 def test_what_a_killed_process_was_writing_goes_when_the_run_goes_on(tmp_path: Path) -> None:
-    with RunDirectory(tmp_path) as directory:
-        directory.set_status("running")
+    directory = RunDirectory(tmp_path)
+    directory.set_status("running")
     directory.checkpoint.parent.mkdir()
     cut_off = [tmp_path / ".curves.csv.123.tmp", tmp_path / "checkpoints" / ".last.ckpt.123.tmp"]
     own = tmp_path / "notes.tmp"
     for path in (*cut_off, own):
         path.touch()
-    with RunDirectory(tmp_path):
-        assert [path.exists() for path in (*cut_off, own)] == [False, False, True]
-
-
-@pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOSYS])
-def test_a_file_system_without_locks_will_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
-    def flock(*_: object) -> None:
-        raise OSError(number, os.strerror(number))
-
-    monkeypatch.setattr("fcntl.flock", flock)
-    with RunDirectory(tmp_path / "run") as directory:
-        directory.set_status("finished")
-    assert not is_in_use(tmp_path / "run")
+    RunDirectory(tmp_path)
+    assert [path.exists() for path in (*cut_off, own)] == [False, False, True]

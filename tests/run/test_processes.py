@@ -16,8 +16,6 @@ from subprocess import PIPE, Popen
 import pandas as pd
 import pytest
 
-from semicrowd.files import is_in_use
-
 from .conftest import SOURCE, Command, environment, wait_until
 
 #: Two processes, of which the second is made by src/semicrowd/run/rank.py.
@@ -126,16 +124,24 @@ def test_a_machine_that_does_not_know_who_it_is_does_not_wait(
 
 @pytest.mark.slow
 def test_the_processes_of_a_sweep_end_with_it(start: Callable[..., "Popen[str]"], tmp_path: Path) -> None:
-    """Otherwise the jobs would go on, and the sweep, started again, would find their folders in use."""
+    """Otherwise the jobs would go on."""
     jobs = ("hydra/launcher=joblib", "hydra.launcher.n_jobs=2", "seed=0,1")
     process = start("-m", *jobs, "data=pinwheel", "model=scdc", "annotations=two_coin", "start=cold", "epochs=5000",
                     "hydra.run.dir=sweep")  # fmt: skip
     runs = [tmp_path / "sweep" / f"seed-{seed}" for seed in (0, 1)]
     wait_until(lambda: all((run / "checkpoints" / "last.ckpt").exists() for run in runs), 120)
-    assert all(is_in_use(run) for run in runs)
     process.kill()
-    wait_until(lambda: not any(is_in_use(run) for run in runs), 30)
-    assert not any(is_in_use(run) for run in runs)
+
+    def times() -> list[float]:
+        return [(run / "curves.csv").stat().st_mtime for run in runs]
+
+    def quiet() -> bool:
+        before = times()
+        time.sleep(3)
+        return times() == before
+
+    wait_until(quiet, 30)
+    assert quiet()
     process.communicate(timeout=60)
 
 

@@ -8,7 +8,6 @@ import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from semicrowd.errors import UserError
-from semicrowd.files import RunDirectory
 from semicrowd.run.composition import composed
 from semicrowd.run.job import JobCall
 from semicrowd.run.sweep import Sweep, combinations
@@ -126,13 +125,6 @@ def test_a_sweep_is_named_by_the_user_and_resumed(train: Command, tmp_path: Path
     assert again.stderr.count("finished before") == 2
     assert status.read_bytes() == before
     assert [job["train/acc"] for job in rows_of(tmp_path / "mine" / "jobs.csv")] != ["", ""]
-
-
-def test_a_sweep_in_whose_folder_another_one_runs_is_refused(train: Command, tmp_path: Path) -> None:
-    with RunDirectory(tmp_path / "mine"):
-        done = train("-m", "seed=0-1", "epochs=0", "hydra.run.dir=mine")
-    assert done.returncode == 2
-    assert done.stderr.splitlines()[-1].startswith("error: mine: another process is running here")
 
 
 def test_another_launcher_is_refused(train: Command, tmp_path: Path) -> None:

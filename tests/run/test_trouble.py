@@ -12,6 +12,7 @@ import pytest
 import torch
 from tests.made import Trap
 
+from semicrowd.errors import UserError
 from semicrowd.files import read_status
 
 from .conftest import Command
@@ -105,3 +106,33 @@ def test_a_run_that_is_killed_at_twenty_moments_ends_as_one_that_was_not(
         for name in SAME:
             assert (run / name).read_bytes() == (tmp_path / "whole" / name).read_bytes(), (run, name)
         assert not list(run.rglob("*.tmp"))
+
+
+@pytest.mark.usefixtures("table", "answers")
+def test_what_is_refused_however_late_costs_no_earlier_result(
+    train: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = ("data.path=items.csv", "annotations.path=answers.csv", "model=kmeans", "model.K=2", "hydra.run.dir=run")
+    assert train(*own).returncode == 0
+
+    def content() -> dict[Path, bytes]:
+        return {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
+
+    before = content()
+    assert len(before) > 8
+    with (tmp_path / "answers.csv").open("a") as file:
+        file.write("0,nobody,ann,1\n")
+    refused = train(*own)
+    assert (refused.returncode, "answers.csv" in refused.stderr) == (2, True)
+    assert content() == before
+
+    def fit(*_: object) -> None:
+        raise UserError("model.K: too many")
+
+    (tmp_path / "answers.csv").write_text("i,j,worker,label\n0,20,ann,0\n")
+    monkeypatch.setattr("semicrowd.run.estimator.fitted", fit)
+    for folder, status in (("run", "finished"), ("new", "failed")):
+        late = train(*own[:-1], f"hydra.run.dir={folder}")
+        assert (late.returncode, "model.K" in late.stderr) == (2, True)
+        assert read_status(tmp_path / folder)["status"] == status
+    assert content() == before

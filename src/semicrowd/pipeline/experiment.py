@@ -8,7 +8,7 @@ from pathlib import Path
 
 from semicrowd.data.encoded import FOLDER
 from semicrowd.errors import UserError, without_traceback
-from semicrowd.files import is_in_use, read_status, write_json
+from semicrowd.files import read_status, write_json
 from semicrowd.pipeline.experiments import (
     ANNOTATIONS,
     CONFIGURATIONS,
@@ -87,8 +87,7 @@ def _are_of_these_inputs(experiment: Experiment, jobs: list[Job], seed: int | No
 def note_lost(experiment: Experiment, jobs: list[Job], error: str) -> None:
     """Write the status of runs that ended without writing one; failed and interrupted runs have written their own."""
     ended = ("failed", "interrupted", "finished")
-    lost = [job for job in jobs if read_status(experiment.run_dir(job)).get("status") not in ended
-            and not is_in_use(experiment.run_dir(job))]
+    lost = [job for job in jobs if read_status(experiment.run_dir(job)).get("status") not in ended]
     note_all(experiment, lost, "failed", error)
 
 

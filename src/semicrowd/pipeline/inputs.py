@@ -21,7 +21,7 @@ import semicrowd
 from semicrowd.data.load import module_of
 from semicrowd.errors import UserError
 from semicrowd.estimators import ESTIMATORS
-from semicrowd.files import is_in_use, sha256_of, write_text
+from semicrowd.files import sha256_of, write_text
 
 #: The folder that holds the package.
 SOURCE = Path(semicrowd.__file__).parents[1]
@@ -144,12 +144,10 @@ def forget_others(place: Path, note: Path, made_of: str) -> bool:
     Raises
     ------
     UserError
-        If it cannot be deleted, since it would then be taken for a result of the new inputs, or if it is still made.
+        If it cannot be deleted, since it would then be taken for a result of the new inputs.
     """
     if note.is_file() and note.read_text(encoding="utf-8").strip() == made_of:
         return True
-    if is_in_use(place):
-        raise UserError(f"{place}: another process is running here, with other inputs; wait for it or end it")
     note.unlink(missing_ok=True)  # first: what is left after a kill is no result of its inputs
     try:
         shutil.rmtree(place)

@@ -83,38 +83,42 @@ def execute(given: Given, run_dir: Path) -> Metrics:
         if not before and path.resolve().parent == run_dir.resolve() and path.name in RUN_FILES:
             raise UserError(f"{path}: is in the run's own folder, which is emptied; choose another hydra.run.dir")
     raise_again()
-    with RunDirectory(run_dir) as directory:
-        resume = bool(settings.values["resume"]) and directory.can_resume
-        replaced = read_status(run_dir).get("status")
-        directory.set_status("running")  # before the old files go: what is left of them is no result
-        try:
-            if not resume:
-                if replaced:
-                    was = "cut off" if replaced == "running" else replaced
-                    _note(f"{run_dir}: {was} before there was a checkpoint to go on from; begins again" if before else
-                          f"{run_dir}: replaces the run that was there ({was}); another hydra.run.dir would have kept "
-                          f"it{', and resume=true continued it' if directory.can_resume else ''}")
-                directory.clear()
-            write_config(run_dir, settings.content, content)
-            write_json(run_dir / PROVENANCE, origin)
-            if answers is not None:
-                answer_files.write(answers, run_dir / "annotations.csv")
-            with start_run(settings.content, run_dir, origin, settings.given) as tracker:
-                monitor = Monitor(
-                    folder=run_dir, log=tracker.log_epoch, resume=resume,
-                    progress=settings.values["trainer.progress"], snapshots=settings.values["snapshots"],
-                )  # fmt: skip
-                several = settings.values["trainer.strategy"] == "ddp"
-                with as_others(run_dir, settings.values["trainer.num_nodes"]) if several else nullcontext():
-                    estimator = fitted(settings, data, answers, monitor)
-                session = Session(settings, run_dir, data, answers, estimator, monitor, tracker)
-                metrics = session.finish()
-            write_json(run_dir / "metrics.json", metrics)
-            directory.set_status("finished")
-        except BaseException as error:
-            stopped = isinstance(error, KeyboardInterrupt)
-            directory.set_status("interrupted" if stopped else "failed", None if stopped else _one_line(error))
+    directory = RunDirectory(run_dir)
+    resume = bool(settings.values["resume"]) and directory.can_resume
+    replaced = read_status(run_dir).get("status")
+    directory.set_status("running")  # before the old files go: what is left of them is no result
+    try:
+        if not resume:
+            if replaced:
+                was = "cut off" if replaced == "running" else replaced
+                _note(f"{run_dir}: {was} before there was a checkpoint to go on from; begins again" if before else
+                      f"{run_dir}: replaces the run that was there ({was}); another hydra.run.dir would have kept "
+                      f"it{', and resume=true continued it' if directory.can_resume else ''}")
+            directory.set_aside()
+        write_config(run_dir, settings.content, content)
+        write_json(run_dir / PROVENANCE, origin)
+        if answers is not None:
+            answer_files.write(answers, run_dir / "annotations.csv")
+        with start_run(settings.content, run_dir, origin, settings.given) as tracker:
+            monitor = Monitor(
+                folder=run_dir, log=tracker.log_epoch, resume=resume,
+                progress=settings.values["trainer.progress"], snapshots=settings.values["snapshots"],
+            )  # fmt: skip
+            several = settings.values["trainer.strategy"] == "ddp"
+            with as_others(run_dir, settings.values["trainer.num_nodes"]) if several else nullcontext():
+                estimator = fitted(settings, data, answers, monitor)
+            session = Session(settings, run_dir, data, answers, estimator, monitor, tracker)
+            metrics = session.finish()
+        write_json(run_dir / "metrics.json", metrics)
+        directory.set_status("finished")
+    except BaseException as error:
+        if isinstance(error, UserError) and directory.restore():  # what the fit refuses costs no earlier result
             raise
+        stopped = isinstance(error, KeyboardInterrupt)
+        directory.set_status("interrupted" if stopped else "failed", None if stopped else _one_line(error))
+        raise
+    finally:
+        directory.clear()
     return metrics
 
 

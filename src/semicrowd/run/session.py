@@ -50,7 +50,7 @@ METRICS = (
 
 @dataclass(frozen=True)
 class Session:
-    """The parts of one run, whose directory the caller has locked (:class:`semicrowd.files.RunDirectory`).
+    """The parts of one run.
 
     Attributes
     ----------

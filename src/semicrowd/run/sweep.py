@@ -164,7 +164,8 @@ class Sweep:
         settings = sources(next(iter(self.given.values()))).content
         raise_again()
         tracked = open_sweep(settings, self.folder, {"command": command()})
-        with tracked as tracker, RunDirectory(self.folder):
+        RunDirectory(self.folder)
+        with tracked as tracker:
             shutil.rmtree(self.folder / REPORTS, ignore_errors=True)
             for job in self.jobs:
                 self._start_report(job, self.mistakes.get(job))
