@@ -14,12 +14,13 @@ LABEL_STUDIO = """\
 annotation_id,annotator,choice,created_at,id,image1,image2,lead_time,updated_at
 1,ann@lab.org,same,2026-11-01T10:00:00Z,1,/data/upload/1/3f2a9c1b-W048.jpg,/data/local-files/?d=photos/W159.jpg,3.1,x
 2,bo@lab.org,,2026-11-01T10:00:09Z,2,/data/upload/1/00ffee12-W048.jpg,/data/upload/1/3f2a9c1c-W087.jpg,2.0,x
-3,bo@lab.org,different,2026-11-01T10:00:19Z,3,/data/local-files/?d=photos/W087.jpg,/data/upload/1/3f2a9c1d-W159.jpg,4,x
+3,bo@lab.org,different,2026-11-01T10:00:19Z,3,/data/local-files/?d=photos/a/W%2087.jpg,/data/upload/1/3f2a9c1d-W.jpg,4,x
+4,bo@lab.org,can't tell,2026-11-01T10:00:29Z,3,/data/upload/1/3f2a9c1b-W048.jpg,/data/upload/1/3f2a9c1d-W.jpg,4,x
 """
 PRODIGY = """\
-{"left":"W048","right":"W159","_input_hash":-1,"_task_hash":7,"answer":"accept","_annotator_id":"db-ann","_timestamp":1}
-{"left":"W048","right":"W087","_input_hash":-2,"_task_hash":8,"answer":"ignore","_annotator_id":"db-ann","_timestamp":2}
-{"left":"W087","right":"W159","_input_hash":-3,"_task_hash":9,"answer":"reject","_annotator_id":"db-bo","_timestamp":3}
+{"left":"007","right":"101","_input_hash":-1,"_task_hash":7,"answer":"accept","_annotator_id":"db-ann","_timestamp":1}
+{"left":"007","right":"087","_input_hash":-2,"_task_hash":8,"answer":"ignore","_annotator_id":"db-ann","_timestamp":2}
+{"left":"087","right":"101","_input_hash":-3,"_task_hash":9,"answer":"reject","_annotator_id":"db-bo","_timestamp":3}
 """
 MTURK = """\
 "HITId","AssignmentId","WorkerId","AssignmentStatus","WorkTimeInSeconds","Input.left","Input.right","Answer.same"
@@ -40,8 +41,8 @@ WIDE = "item,Ann,Bo\nx,1,red\ny,1,\nz,2,red\n"
 #: Recipe → the files of the tool, and the answers: i, j, worker, label.
 CASES = {
     "Label Studio": ({"label_studio.csv": LABEL_STUDIO}, [["W048.jpg", "W159.jpg", "ann@lab.org", 1],
-                                                          ["W087.jpg", "W159.jpg", "bo@lab.org", 0]]),
-    "Prodigy": ({"prodigy.jsonl": PRODIGY}, [["W048", "W159", "db-ann", 1], ["W087", "W159", "db-bo", 0]]),
+                                                          ["a/W 87.jpg", "W.jpg", "bo@lab.org", 0]]),
+    "Prodigy": ({"prodigy.jsonl": PRODIGY}, [["007", "101", "db-ann", 1], ["087", "101", "db-bo", 0]]),
     "MTurk": ({"batch_results.csv": MTURK}, [["101", "102", "A2XYZ", 1], ["102", "103", "A7QRS", 0]]),
     "Toloka": ({"assignments.tsv": TOLOKA}, [["a.jpg", "b.jpg", "w1", 1], ["b.jpg", "c.jpg", "w3", 0]]),
     "A table with a column for each person": (

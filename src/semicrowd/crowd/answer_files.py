@@ -234,7 +234,8 @@ def joined(parts: Sequence[PairAnnotations]) -> PairAnnotations:
     if len(parts) == 1:
         return parts[0]
     names = list(dict.fromkeys(name for part in parts for name in part.worker_names))
-    worker = [np.array([names.index(name) for name in part.worker_names])[part.worker] for part in parts]
+    number_of = {name: number for number, name in enumerate(names)}
+    worker = [np.array([number_of[name] for name in part.worker_names])[part.worker] for part in parts]
     i, j, label = (np.concatenate([getattr(part, name) for part in parts]) for name in ("i", "j", "label"))
     task = None
     if any(part.task is not None for part in parts):
