@@ -10,7 +10,7 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "semicrowd"
 #: A file imports from its own folder and from those before it.
 ORDER = (
-    "errors", "random", "files", "interrupts", "settings", "expfam", "metrics", "crowd", "inference", "nets", "data",
+    "errors", "random", "files", "settings", "expfam", "metrics", "crowd", "inference", "nets", "data",
     "models", "starts", "fitting", "evaluation", "estimators", "methods", "tracking", "figures", "page",
     "run", "pipeline", "report", "__main__",
 )  # fmt: skip

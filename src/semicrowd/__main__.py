@@ -4,7 +4,6 @@ import sys
 from importlib import import_module
 
 from semicrowd.errors import without_traceback
-from semicrowd.interrupts import end_at_once
 
 #: Command → the module whose ``main`` takes its arguments, and what it does.
 COMMANDS = {
@@ -31,7 +30,6 @@ def main(arguments: list[str] | None = None) -> int:
     if given[0] not in COMMANDS:
         print(f"error: {given[0]}: no such command; expected {', '.join(COMMANDS)}", file=sys.stderr)
         return 2
-    end_at_once()
     code: int = import_module(COMMANDS[given[0]][0]).main(given[1:])
     return code
 

@@ -124,6 +124,9 @@ def without_traceback(main: Callable[_Arguments, int]) -> Callable[_Arguments, i
                     return main(*args, **options)
             finally:
                 sys.stdout.flush()  # while what goes wrong with it can still be caught
+        except KeyboardInterrupt:
+            print("interrupted", file=sys.stderr)
+            return 130
         except UserError as error:
             print(f"error: {error}", file=sys.stderr)
             return 2

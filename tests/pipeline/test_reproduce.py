@@ -160,10 +160,7 @@ def test_make_reproduce_killed_at_twenty_random_moments_ends_as_one_that_was_not
             for name in ("results", "annotations", "reports", "dvc.lock"):  # all over again
                 command(killed, "rm", "-r", name)
         except subprocess.TimeoutExpired:
-            if kills % 2:
-                os.killpg(process.pid, signal.SIGKILL)
-            else:  # its stages and workers notice it
-                process.kill()
+            os.killpg(process.pid, signal.SIGKILL)
             process.wait()
             kills += 1
         deadline = time.monotonic() + 20

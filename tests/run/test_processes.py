@@ -3,7 +3,6 @@
 import csv
 import json
 import os
-import re
 import signal
 import socket
 import sqlite3
@@ -123,29 +122,6 @@ def test_a_machine_that_does_not_know_who_it_is_does_not_wait(
 
 
 @pytest.mark.slow
-def test_the_processes_of_a_sweep_end_with_it(start: Callable[..., "Popen[str]"], tmp_path: Path) -> None:
-    """Otherwise the jobs would go on."""
-    jobs = ("hydra/launcher=joblib", "hydra.launcher.n_jobs=2", "seed=0,1")
-    process = start("-m", *jobs, "data=pinwheel", "model=scdc", "annotations=two_coin", "start=cold", "epochs=5000",
-                    "hydra.run.dir=sweep")  # fmt: skip
-    runs = [tmp_path / "sweep" / f"seed-{seed}" for seed in (0, 1)]
-    wait_until(lambda: all((run / "checkpoints" / "last.ckpt").exists() for run in runs), 120)
-    process.kill()
-
-    def times() -> list[float]:
-        return [(run / "curves.csv").stat().st_mtime for run in runs]
-
-    def quiet() -> bool:
-        before = times()
-        time.sleep(3)
-        return times() == before
-
-    wait_until(quiet, 30)
-    assert quiet()
-    process.communicate(timeout=60)
-
-
-@pytest.mark.slow
 def test_chains_that_are_killed_go_on_to_the_same_bytes(
     train: Command, start: Callable[..., "Popen[str]"], tmp_path: Path
 ) -> None:
@@ -168,31 +144,6 @@ def test_chains_that_are_killed_go_on_to_the_same_bytes(
 
 
 @pytest.mark.slow
-def test_cotraining_that_is_killed_goes_on_from_its_last_refit_to_the_same_bytes(
-    train: Command, start: Callable[..., "Popen[str]"], tmp_path: Path
-) -> None:
-    """The answers are so often wrong that the best candidate is fitted again without each tenth of them."""
-    command = ("data=pinwheel", "data.points_per_class=30", "annotations=two_coin", "annotations.sensitivity=0.7",
-               "annotations.pairs_per_annotator=30", "annotations.num_annotators=6", "model=cotrain")  # fmt: skip
-    parts, times = tmp_path / "killed" / "checkpoints" / "parts", dict[str, int]()
-    for at_least, jobs in ((3, "trainer.jobs=1"), (18, "trainer.jobs=2")):  # among candidates, and among refits
-        process = start(*command, jobs, "hydra.run.dir=killed", "resume=true")
-        wait_until(lambda: len(list(parts.glob("*.npz"))) >= at_least or process.poll() is not None, 300)  # noqa: B023
-        process.kill()
-        process.communicate(timeout=60)
-        assert process.returncode == -signal.SIGKILL
-        now = {path.name: path.stat().st_mtime_ns for path in parts.glob("*.npz")}
-        assert now.items() >= times.items(), "parts of the first time are not made again"
-        times = now
-    resumed, whole = (train(*command, f"hydra.run.dir={folder}", "resume=true") for folder in ("killed", "whole"))
-    assert resumed.returncode == whole.returncode == 0, resumed.stderr
-    assert re.search(r"note: .*killed: \d\d steps of the interrupted run's start are kept", resumed.stderr)
-    assert not parts.exists()
-    for name in ("assignments.csv", "workers.csv", "candidates.csv"):
-        assert (tmp_path / "killed" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
-
-
-@pytest.mark.slow
 def test_a_server_that_never_answers_is_given_up(train: Command, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:  # takes connections and says nothing
         begin = time.monotonic()
@@ -202,20 +153,3 @@ def test_a_server_that_never_answers_is_given_up(train: Command, tmp_path: Path)
     assert "the tracking store cannot be used" in done.stderr
     assert time.monotonic() - begin < 60  # 30 s, and what a busy machine needs to start
     assert not list(tmp_path.iterdir())
-
-
-def _processor_seconds(process: "Popen[str]") -> float:
-    ticks = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[11:13]
-    return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
-
-
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs Linux's /proc")
-@pytest.mark.parametrize("after", [0.3, 0.6, 1.0, 2.5])
-def test_ctrl_c_while_it_begins_prints_no_traceback(start: Callable[..., "Popen[str]"], after: float) -> None:
-    process = start("hydra.run.dir=run", "epochs=2000")
-    while _processor_seconds(process) < after:  # of its own time, however busy the machine is; Python itself takes less
-        time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
-    assert process.returncode == 130, err
-    assert "Traceback" not in err

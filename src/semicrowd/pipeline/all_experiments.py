@@ -24,7 +24,6 @@ from rich.progress import BarColumn, Progress, TextColumn
 from semicrowd.data.encoded import FOLDER as ENCODED
 from semicrowd.errors import without_traceback
 from semicrowd.files import read_object, write_json
-from semicrowd.interrupts import end_with_dvc
 from semicrowd.pipeline import experiment
 from semicrowd.pipeline.experiments import DATA, RESULTS, Plan, load_plan
 
@@ -125,7 +124,7 @@ class Worker:
         if self._process is not None and self._process.poll() is not None:  # it was killed between two tasks
             self.end()
         process = self._process or subprocess.Popen(
-            [sys.executable, "-m", "semicrowd.pipeline.worker", str(os.getpid())], env=self._environment, text=True,
+            [sys.executable, "-m", "semicrowd.pipeline.worker"], env=self._environment, text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         )  # fmt: skip
         self._process = process
@@ -276,7 +275,6 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="run every experiment of params.yaml that is not up to date")
     parser.parse_args(arguments)
     plan = load_plan()
-    end_with_dvc()
     for folder in (DATA / ENCODED, RESULTS):  # DVC expects these folders, even if they are empty
         folder.mkdir(parents=True, exist_ok=True)
     return 0 if Schedule(tasks_of(plan), plan.jobs).run() else 1

@@ -11,7 +11,6 @@ from semicrowd.crowd import answer_files
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.errors import UserError, without_traceback
 from semicrowd.files import write_json
-from semicrowd.interrupts import end_with_dvc
 from semicrowd.pipeline.experiments import (
     ANNOTATIONS,
     CONFIGURATIONS,
@@ -88,7 +87,6 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="write the answers of experiments of params.yaml")
     parser.add_argument("names", nargs="*", help="experiments or shared sets of answers; all if none is named")
     names = parser.parse_args(arguments).names
-    end_with_dvc()
     plan = load_plan(PARAMS)
     make_all([one for name in names for one in plan.with_answers(name)] or list(plan.experiments.values()))
     return 0

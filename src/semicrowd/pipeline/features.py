@@ -8,7 +8,6 @@ from pathlib import Path
 from semicrowd.data import cifar10, faces
 from semicrowd.data.components import SCALINGS, axes_place, keep, place, principal_axes, principal_components
 from semicrowd.errors import without_traceback
-from semicrowd.interrupts import end_with_dvc
 from semicrowd.pipeline.experiments import DATA
 from semicrowd.pipeline.fetch import why_missing
 from semicrowd.settings.data import PIXEL_COMPONENTS
@@ -45,7 +44,6 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="make features of images in a folder below data/")
     parser.add_argument("folder", choices=MAKERS)
     folder = parser.parse_args(arguments).folder
-    end_with_dvc()
     (DATA / folder).mkdir(parents=True, exist_ok=True)
     name, make = MAKERS[folder]
     if message := why_missing(name):

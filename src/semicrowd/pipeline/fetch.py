@@ -12,7 +12,6 @@ from semicrowd.data.fetch import PUBLIC, fetch
 from semicrowd.data.own import WANTED
 from semicrowd.errors import UserError, without_traceback
 from semicrowd.files import read_object, write_json
-from semicrowd.interrupts import end_with_dvc
 from semicrowd.pipeline.experiments import DATA
 
 #: Data set → whether it is available. Stages depend on this file, so that it names no folder of a machine.
@@ -84,7 +83,6 @@ def why_missing(name: str) -> str:
 def main(arguments: list[str] | None = None) -> int:
     """``python -m semicrowd.pipeline.fetch``."""
     argparse.ArgumentParser(description="fetch the pipeline's data sets").parse_args(arguments)
-    end_with_dvc()
     messages = fetch_all(DATA)
     write_status(messages)
     for name, message in messages.items():

@@ -22,16 +22,6 @@ def allow_missing_git(root: Path) -> None:
         own.write_text("[core]\n    no_scm = true\n", encoding="utf-8")
 
 
-#: Runs DVC in a process that ends with this one; after a kill, its stages would go on beside those of the next command.
-_DVC = """\
-import sys
-from dvc.cli import main
-from semicrowd.interrupts import end_with
-end_with(int(sys.argv[1]))
-sys.exit(main(["repro"]))
-"""
-
-
 def reproduce(root: Path) -> int:
     """Run what has changed; returns 0 if all stages succeeded, else 1."""
     allow_missing_git(root)
@@ -39,8 +29,7 @@ def reproduce(root: Path) -> int:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
     environment = os.environ | {"PATH": path, "SEMICROWD_DATA": str(root / DATA)}
     load_plan(root / PARAMS)  # reports a mistake in params.yaml before anything is started
-    dvc = [sys.executable, "-c", _DVC, str(os.getpid())]
-    done = subprocess.run(dvc, cwd=root, env=environment, check=False).returncode
+    done = subprocess.run([sys.executable, "-m", "dvc", "repro"], cwd=root, env=environment, check=False).returncode
     if done != 0:
         print("error: a stage failed (see above); the report is written from the available results", file=sys.stderr)
         subprocess.run([sys.executable, "src/report.py"], cwd=root, env=environment, check=False)

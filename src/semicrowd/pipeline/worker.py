@@ -13,8 +13,6 @@ import traceback
 from importlib import import_module
 from pathlib import Path
 
-from semicrowd.interrupts import end_with
-
 
 def run(module: str, arguments: list[str]) -> int:
     """Run ``python -m module arguments``, but in this process; returns the exit code."""
@@ -37,7 +35,6 @@ def _seconds() -> float:
 
 def main() -> None:
     """Run the tasks from standard input until it ends; the output of a task goes to its log file."""
-    end_with(int(sys.argv[1]))
     replies = os.fdopen(os.dup(1), "w")
     for line in sys.stdin:
         task = json.loads(line)

@@ -8,7 +8,6 @@ from typing import Any
 from semicrowd.crowd import answer_files
 from semicrowd.errors import UserError
 from semicrowd.files import RUN_FILES, RunDirectory, expanded, read_metrics, read_status, write_json
-from semicrowd.interrupts import raise_again
 from semicrowd.run.composition import Given
 from semicrowd.run.files.config import CONFIG, check_same, more_epochs, read_config, same_given, write_config
 from semicrowd.run.files.inputs import PROVENANCE, check_files, check_inputs, file_hashes
@@ -82,7 +81,6 @@ def execute(given: Given, run_dir: Path) -> Metrics:
     for path in map(Path, origin["files"]):
         if not before and path.resolve().parent == run_dir.resolve() and path.name in RUN_FILES:
             raise UserError(f"{path}: is in the run's own folder, which is emptied; choose another hydra.run.dir")
-    raise_again()
     directory = RunDirectory(run_dir)
     resume = bool(settings.values["resume"]) and directory.can_resume
     replaced = read_status(run_dir).get("status")

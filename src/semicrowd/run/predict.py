@@ -75,7 +75,6 @@ def _predict(run: Path, features_file: Path, answer_files: list[Path], output: P
     from semicrowd.data.answers import answers_of_files
     from semicrowd.data.table import load_new_items
     from semicrowd.estimators.persistence import load
-    from semicrowd.interrupts import raise_again
     from semicrowd.run.estimator import assigned, check_complete
     from semicrowd.run.files.config import CONFIG, read_config
     from semicrowd.run.files.results import assignment_csv
@@ -120,7 +119,6 @@ def _predict(run: Path, features_file: Path, answer_files: list[Path], output: P
         except UserError as error:
             raise UserError(f"{told}: {str(error).removeprefix('pairs: ')}") from error
         annotated[answers.annotated] = True
-    raise_again()
     text = assignment_csv(assignment, annotated, data.names)
     if output is None:
         print(text, end="")

@@ -15,7 +15,6 @@ from pathlib import Path
 import semicrowd
 from semicrowd.errors import UserError
 from semicrowd.fitting.monitor import Monitor
-from semicrowd.interrupts import end_with
 from semicrowd.run.composition import Given
 from semicrowd.run.estimator import fitted
 from semicrowd.run.files.config import CONFIG, read_config
@@ -50,7 +49,7 @@ def as_others(run_dir: Path, machines: int = 1) -> Iterator[None]:
         if machines == 1 or name not in _OF_THE_MACHINE:
             os.environ.pop(name, None)
     source = str(Path(semicrowd.__file__).parents[1])
-    sys.argv, main.__spec__ = [sys.argv[0], str(run_dir), str(os.getpid())], find_spec(__name__)
+    sys.argv, main.__spec__ = [sys.argv[0], str(run_dir)], find_spec(__name__)
     os.environ["PYTHONPATH"] = os.pathsep.join([source, *filter(None, [variables["PYTHONPATH"]])])
     try:
         yield
@@ -84,9 +83,7 @@ def train_along(given: Given, run_dir: Path) -> None:
 
 def main(arguments: Sequence[str]) -> int:
     """Train as one of several processes of this machine; returns the exit code."""
-    # Without a second argument: the user has started this process, on another machine than the first process.
-    run_dir, first = Path(arguments[0]), int(arguments[1]) if arguments[1:] else os.getppid()
-    end_with(first)
+    run_dir = Path(arguments[0])
     given = Given.read(read_config(run_dir / CONFIG))
     try:
         train_along(given, run_dir)

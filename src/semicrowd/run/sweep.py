@@ -13,7 +13,6 @@ from hydra.core.override_parser.types import Override
 
 from semicrowd.errors import UserError
 from semicrowd.files import RunDirectory, existing_ancestor, read_object, remove_empty, settle, write_csv, write_json
-from semicrowd.interrupts import end_with, raise_again
 from semicrowd.run.commandline.arguments import folder_name
 from semicrowd.run.commandline.mistakes import explain, is_mistake
 from semicrowd.run.commandline.show import show_sweep
@@ -50,17 +49,9 @@ def launcher(given: Given) -> Launch | None:
     def launch(calls: Sequence[JobCall]) -> object:
         from joblib import Parallel, delayed
 
-        run = delayed(_run_beside)
-        return Parallel(**{**settings, "backend": "loky"})(run(call, os.getpid()) for call in calls)
+        return Parallel(**{**settings, "backend": "loky"})(delayed(call)() for call in calls)
 
     return launch
-
-
-def _run_beside(call: JobCall, sweep: int) -> None:
-    """Run a job; a process of its own ends with that of the sweep, so that a killed sweep can be started again."""
-    if os.getpid() != sweep:  # with n_jobs=1, joblib starts none
-        end_with(sweep)
-    call()
 
 
 @dataclass(frozen=True)
@@ -162,7 +153,6 @@ class Sweep:
 
         ancestor = existing_ancestor(self.folder)
         settings = sources(next(iter(self.given.values()))).content
-        raise_again()
         tracked = open_sweep(settings, self.folder, {"command": command()})
         RunDirectory(self.folder)
         with tracked as tracker:
