@@ -141,6 +141,5 @@ def _steps(
 
 
 def _dropped(values: Tensor, generator: torch.Generator) -> Tensor:
-    """Dropout: some of the values are set to 0, the others are scaled so that the expected value is the same."""
     kept = torch.rand(values.shape, generator=generator) >= DROPPED
     return values * kept / (1 - DROPPED)

@@ -79,7 +79,6 @@ class SnapshotRecorder(Checkpoint):
 
 
 def _best_restart(module: ClusteringModule) -> int:
-    """The restart with the highest ELBO on the training data."""
     if module.model.num_restarts == 1:
         return 0  # saves a pass over all items
     elbo = module.model.elbo(module.data)["total"]

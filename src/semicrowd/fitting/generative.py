@@ -12,13 +12,7 @@ from semicrowd.settings.parameters import Recipe
 
 
 def check_features(recipe: Recipe, features: np.ndarray) -> None:
-    """Refuse settings of the model and of the views that do not fit the prepared features [N, D].
-
-    Raises
-    ------
-    UserError
-        Naming the setting.
-    """
+    """Refuse settings of the model and of the views that do not fit the prepared features [N, D]."""
     settings, kind = recipe.model, recipe.views.kind
     in_unit_interval = features.min() >= 0 and features.max() <= 1
     if len(features) < settings.K:
@@ -33,13 +27,7 @@ def check_features(recipe: Recipe, features: np.ndarray) -> None:
 
 @torch.no_grad()
 def evaluate(model: GenerativeModel, data: TrainingData) -> Result:
-    """The result of a trained model for all items: that of the restart with the highest ELBO.
-
-    Raises
-    ------
-    UserError
-        If training has diverged in every restart.
-    """
+    """The result of a trained model for all items: that of the restart with the highest ELBO."""
     elbo = model.elbo(data)["total"].double().cpu().numpy()
     if not np.isfinite(elbo).any():
         raise UserError("training diverged: the ELBO is not finite in any restart; try a lower model.learning_rate")

@@ -105,13 +105,7 @@ def _save(method: Method, monitor: Monitor, done: int) -> None:
 
 
 def read_tensors(path: Path) -> dict[str, Any]:
-    """A dictionary that ``torch.save`` wrote; only tensors and plain values are unpickled.
-
-    Raises
-    ------
-    UserError
-        For a file that is missing, damaged or not such a dictionary.
-    """
+    """A dictionary that ``torch.save`` wrote; only tensors and plain values are unpickled."""
     import torch
 
     try:

@@ -142,11 +142,6 @@ class ClusteringModule(pl.LightningModule):
         The natural-gradient step is not clipped. Its result is a weighted mean of the current and the target q(Θ), so
         the step size already limits its length. If a restart's gradient is not finite, its gradient is set to 0; the
         momentum of earlier steps still changes its networks.
-
-        Raises
-        ------
-        UserError
-            If no restart has a finite gradient.
         """
         optimizers: Any = self.optimizers()
         nets, *natural = optimizers if isinstance(optimizers, list) else [optimizers]
@@ -192,7 +187,6 @@ class ClusteringModule(pl.LightningModule):
         )
 
     def _take(self, elbo: Tensor, diagnostics: dict[str, Tensor]) -> None:
-        """Add the estimates of a step to the sums over the epoch."""
         self._bound = self._bound.to(elbo.device) + elbo.detach()
         for name, value in diagnostics.items():
             self._diagnostics[name] = self._diagnostics.get(name, torch.zeros_like(value)) + value.detach()
@@ -202,11 +196,6 @@ class ClusteringModule(pl.LightningModule):
         """Set ``metrics`` of the restart with the highest mean ELBO: ELBO, mean diagnostics and largest gradient norm.
 
         Also the effective number and the used number of clusters, and the annotators' mean sensitivity and specificity.
-
-        Raises
-        ------
-        UserError
-            If training has diverged in every restart; the checkpoint of the previous epoch is kept.
         """
         steps = max(self._steps, 1)
         bound = self._bound / steps

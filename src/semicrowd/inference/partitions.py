@@ -28,7 +28,6 @@ def _entropy(sizes: np.ndarray, items: int) -> float:
 
 
 def _pairs(sizes: np.ndarray, items: int) -> float:
-    """Share of the pairs of items that are in one cluster."""
     return float((sizes * (sizes - 1)).sum() / max(items * (items - 1), 1))
 
 

@@ -97,7 +97,6 @@ class ConstrainedKMeans(ConstrainedKMeansParameters, InductiveClusterer):
     # What a metric changes: all that follows. Here it is the Euclidean one.
 
     def _prepare(self, features: np.ndarray, links: Links) -> None:  # noqa: ARG002 - MPCKMeans uses it
-        """Set what stays the same over the starts."""
         self._unit = self.penalty * mean_item_cost(features, self.n_clusters, self.seed_)
 
     def _initial_metric(self, features: np.ndarray) -> Any:  # noqa: ARG002 - MPCKMeans uses it

@@ -145,7 +145,6 @@ class CrowdLogistic(CrowdLogisticParameters, InductiveClusterer):
         return self._result(alone.replace(known, Assignment.hard(clusters)), alone, self.crowd_.result_.workers)
 
     def _network(self, clusters: np.ndarray) -> MLPClassifier:
-        """A network with early stopping, unless no item of each cluster can be held out: scikit-learn takes a tenth."""
         size = np.unique(clusters, return_counts=True)[1]
         early = bool(size.min() > 1 and np.ceil(0.1 * len(clusters)) >= len(size))
         return MLPClassifier(_HIDDEN, early_stopping=early, max_iter=500, random_state=self.seed_)

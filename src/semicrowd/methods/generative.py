@@ -198,13 +198,7 @@ class _Generative(GenerativeParameters, WarningClusterer):
         return self._in_order(self.model_.cluster_weights()[self.result_.best].numpy(), 0)
 
     def _renumbered(self, answers: PairAnnotations) -> PairAnnotations:
-        """A copy of the answers with the annotators' numbers of the fit and without true rates.
-
-        Raises
-        ------
-        UserError
-            For an annotator who was not part of the fit.
-        """
+        """A copy of the answers with the annotators' numbers of the fit and without true rates."""
         number_of = {name: number for number, name in enumerate(self.worker_names_)}
         for name in answers.worker_names:
             if name not in number_of:

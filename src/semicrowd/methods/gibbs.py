@@ -209,7 +209,6 @@ class SampledClusterer(CrowdClusterer):
         return Result(int(labels.max()) + 1, final, self._of_features(features, final), samples=samples)
 
     def _of_features(self, features: np.ndarray, final: Assignment) -> Assignment:  # noqa: ARG002
-        """Clusters of the training items predicted from their features alone."""
         return final
 
 

@@ -181,7 +181,6 @@ class SLPD(SLPDParameters, CrowdClusterer):
         return self._standardised(features)
 
     def _take(self, clusters: Clusters, bounds: Tensor) -> int:
-        """Store the best of some restarts in this estimator, and return its index."""
         best = best_of(bounds, clusters)
         self.means_, self.variances_, self.concentration_ = (part[best].numpy() for part in clusters)
         self.bound_ = float(bounds[best])

@@ -44,7 +44,6 @@ def effective_size(draws: Float[np.ndarray, "C S"]) -> float:
 
 
 def _chains(draws: np.ndarray) -> np.ndarray:
-    """A single chain as its two halves, since chains are compared with each other."""
     half = draws.shape[1] // 2
     return draws if len(draws) > 1 else draws[0, : 2 * half].reshape(2, half)
 

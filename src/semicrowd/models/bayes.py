@@ -311,12 +311,10 @@ class BayesSCDC(GenerativeModel):
 
 
 def _items_and_views(part: Part) -> Float[Tensor, "b D"]:
-    """A part's items, then their views."""
     return part.features if part.views is None else torch.cat([part.features, part.views])
 
 
 def _graph(part: Part, evidence: PairEvidence) -> PairGraph:
-    """The graph of a part's answers and of the links to its views."""
     if part.views is not None:
         return graph_with_views(len(part.features), evidence.weight, part.answers)
     assert part.answers is not None

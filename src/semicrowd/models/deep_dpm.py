@@ -75,7 +75,6 @@ class DeepMixture:
         return family
 
     def _family(self) -> Any:
-        """What makes a family of the items where the flow brings them now."""
         if self._made is None:
             self._made = self.family_of(pushed(self.flow, self.y))
         return self._made

@@ -117,13 +117,7 @@ class GenerativeModel(nn.Module, ABC):
 
     @classmethod
     def from_description(cls, content: Mapping[str, Any]) -> Self:
-        """Restore the model from its :meth:`description`.
-
-        Raises
-        ------
-        UserError
-            If it is incomplete, or of another model.
-        """
+        """Restore the model from its :meth:`description`."""
         try:
             model = cls(
                 cls.settings_type(**content["settings"]),

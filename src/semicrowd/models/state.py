@@ -17,13 +17,7 @@ def model_class(name: str) -> type[GenerativeModel]:
 
 
 def load_model(description: Mapping[str, Any]) -> GenerativeModel:
-    """The model of a :meth:`GenerativeModel.description`, without its data, on the CPU.
-
-    Raises
-    ------
-    UserError
-        For a description of something else.
-    """
+    """The model of a :meth:`GenerativeModel.description`, without its data, on the CPU."""
     name = description.get("model")
     if name not in _KINDS:
         raise UserError(f"a model called {name}: expected {' or '.join(_KINDS)}")

@@ -101,11 +101,6 @@ class Views(ABC):
     ----------
     settings : largest amounts of the transformations
     image_shape : (height, width) or (colours, height, width)
-
-    Raises
-    ------
-    UserError
-        If the items are not images of the shape that these views need.
     """
 
     #: Number of random numbers of a view.

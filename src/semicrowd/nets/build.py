@@ -29,11 +29,6 @@ class NetBuilder:
     num_features : D
     image_shape : (height, width) or (colours, height, width) where an item is an image
     generators : one for each restart's initial values
-
-    Raises
-    ------
-    UserError
-        For convolutions of features that are no images.
     """
 
     settings: GenerativeSettings

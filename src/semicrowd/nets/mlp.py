@@ -124,7 +124,6 @@ class MLP(nn.Module):
 
 
 def _partial_isometry(matrix: Tensor) -> Tensor:
-    """The nearest matrix with orthonormal rows or columns."""
     u, _, vh = torch.linalg.svd(matrix, full_matrices=False)
     return u @ vh
 

@@ -225,14 +225,12 @@ def learners(
 
 
 def _prior(reverse: np.ndarray, candidates: int) -> Prior:
-    """:data:`QUALITY_PRIOR` of α and of β, or its mirror image, for every candidate."""
     usual = dirichlet.to_natural(torch.tensor(QUALITY_PRIOR, dtype=torch.float64))
     marked = torch.from_numpy(reverse).repeat_interleave(candidates, 0)[..., None]
     return Prior(torch.where(marked, usual.flip(-1), usual), torch.zeros(2, dtype=torch.float64))
 
 
 def _one_view(prior: Prior) -> Experts:
-    """Annotators at their prior, all in one view."""
     return initial_experts(torch.ones_like(prior.quality[..., :1]), prior)
 
 

@@ -200,7 +200,6 @@ class IndexedAnswers:
     def _bound(
         self, z: Float[np.ndarray, "n K"], features: Float[np.ndarray, "n K"], rates: Rates, power: float
     ) -> float:
-        """power · E ln p(answers | z) − KL(q(z) ‖ p(z | features))."""
         one, two = (np.log(chance) for chance in rates.of_answers(self.worker, self.label))
         same = self.same(z)
         log_ratio = np.log(np.maximum(features, _MIN_PROBABILITY)) - np.log(np.maximum(z, _MIN_PROBABILITY))
@@ -229,7 +228,6 @@ class IndexedAnswers:
         return similarity, rates
 
     def _looked_same(self, known: np.ndarray, similarity: np.ndarray, rates: Rates) -> np.ndarray:
-        """Posterior probability that the two items looked the same to the annotator, given the answer."""
         look = self.same(known, similarity)
         one, two = rates.of_answers(self.worker, self.label)
         posterior: np.ndarray = look * one / (look * one + (1 - look) * two)

@@ -112,7 +112,6 @@ class Calibration(NamedTuple):
 
 
 def _subset(number: int) -> np.ndarray:
-    """At most :data:`_MAX_ITEMS` evenly spaced rows of ``number``."""
     return np.arange(number) if number <= _MAX_ITEMS else np.linspace(0, number - 1, _MAX_ITEMS).astype(int)
 
 

@@ -180,7 +180,6 @@ def folds_of_answers(answers: PairAnnotations, folds: int = FOLDS) -> Int[np.nda
 
 
 def _used(known: np.ndarray) -> np.ndarray:
-    """Drop clusters of fewer than two items, unless all are so small: a single item may be due to a wrong answer."""
     size = np.bincount(known.argmax(1), minlength=known.shape[1])
     known = known[:, size >= min(2, size.max())] + 1e-12  # uniform for an item that had only dropped clusters
     return known / known.sum(1, keepdims=True)

@@ -261,6 +261,5 @@ def in_batches(predict: Predictor, columns: Int[np.ndarray, "k"], num_clusters: 
 def _normalised(
     probabilities: Float[np.ndarray, "n K"], everywhere: Float[np.ndarray, "K"]
 ) -> Float[np.ndarray, "n K"]:
-    """Rows that sum to 1; items without a path to a known one get the mean of the known ones, ``everywhere``."""
     probabilities = np.maximum(probabilities, 0) + 1e-6 * everywhere  # Chebyshev's iteration may end below zero
     return probabilities / probabilities.sum(1, keepdims=True)

@@ -88,7 +88,6 @@ class Nearest:
 
 
 def _by_cell(cells: Int[np.ndarray, "n"], number: int) -> list[Int[np.ndarray, "m"]]:
-    """The rows of each cell."""
     ends = np.bincount(cells, minlength=number).cumsum()
     return np.split(np.argsort(cells, kind="stable"), ends[:-1])
 

@@ -72,7 +72,6 @@ def round_clusters(
 
 
 def _numbers(most: int) -> list[int]:
-    """Numbers of clusters that are tried."""
     numbers = list(range(2, min(most, _TRY_EVERY_K_TO) + 1))
     while numbers and numbers[-1] < most:
         numbers.append(min(most, math.ceil(1.2 * numbers[-1])))

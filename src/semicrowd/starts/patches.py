@@ -66,7 +66,6 @@ class PatchFeatures(TransformerMixin, BaseEstimator):
 
     @property
     def _geometry(self) -> tuple[tuple[int, ...], int, int]:
-        """(Colours, height, width); distance of neighbouring patches; width of a patch; in pixels."""
         *colours, height, width = self.image_shape
         stride = max(LEAST_STRIDE, round(min(height, width) / ALONG))
         return (*(colours or (1,)), height, width), stride, 2 * stride + 1

@@ -192,7 +192,6 @@ class Portfolio(InitialClusters):
         return finalists
 
     def _in_doubt(self, candidates: Mapping[str, Candidate], best: str) -> bool:
-        """Whether a candidate differs from the clusters of the features alone, without a clear lead over them."""
         ahead, error = mean_difference(candidates[best].scores, candidates[FEATURES_ALONE].scores, self.answers)
         return agreement(candidates[best], candidates[FEATURES_ALONE]) < 1.0 and ahead < _CLEAR_LEAD * error
 

@@ -69,7 +69,6 @@ class PreparedFeatures:
 
     @cached_property
     def _of_features(self) -> dict[str, Prepared]:
-        """Preparations that do not depend on the answers."""
         return dict(preparations(self.features, self.image_shape))
 
     @cached_property

@@ -72,7 +72,6 @@ def start(
 
 
 def _cells(model: GenerativeModel, data: TrainingData, settings: StartSettings, t_x: Tensor) -> Int[Tensor, "R N"]:
-    """k-means cells of the latent means, joined by the answers."""
     cells = Cells(model, data, settings, t_x)
     return torch.from_numpy(np.stack([best_partition(cells, restart) for restart in range(model.num_restarts)]))
 

@@ -54,7 +54,6 @@ def teach_classifier(
 
 
 def _cross_entropy(log_q: Float[Tensor, "R B K"], target: Tensor) -> Float[Tensor, ""]:
-    """Mean over restarts and items."""
     if target.dim() == 2:
         return nll_loss(log_q.flatten(0, 1), target.flatten().long())
     return -(target * log_q).sum(-1).mean()
@@ -189,7 +188,6 @@ def answer_cross_entropy(log_q: Float[Tensor, "R b K"], posterior: Float[Tensor,
 
 
 def _cluster_shares(target: Tensor, num_clusters: int) -> Float[Tensor, "R K"]:
-    """Cluster sizes as shares of the items, with a pseudo-item in each cluster."""
     probabilities = one_hot(target.long(), num_clusters).float() if target.dim() == 2 else target
     counts = probabilities.sum(1) + 1
     return counts / counts.sum(-1, keepdim=True)

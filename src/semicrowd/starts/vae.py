@@ -88,7 +88,6 @@ def latent_means(model: GenerativeModel, t_x: Float[Tensor, "*batch S"]) -> Floa
 
 
 def _kl_to_prior(eta_x: Float[Tensor, "R B S"]) -> Float[Tensor, "R B"]:
-    """KL(q(x)‖N(0, s² I)) in nats."""
     mean, covariance = gaussian.to_standard(eta_x)
     wide = PRIOR_SD**2 * torch.eye(mean.shape[-1], device=mean.device)
     prior = MultivariateNormal(torch.zeros_like(mean[0, 0]), wide)

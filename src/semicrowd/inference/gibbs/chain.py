@@ -220,7 +220,6 @@ class Chain:
         return self.planes.log_ratio(self.eta)
 
     def _note(self, prior: Franchise | Answered, seating: Seating) -> None:
-        """Copy the free hyperplanes and concentrations, which a sweep changes in place, back into this state."""
         self.free = seating.free[: seating.num_free[0]].copy()
         if isinstance(prior, Franchise):
             self.alpha, self.gamma, self.rest = (float(one[0]) for one in (prior.alpha, prior.gamma, prior.rest))
