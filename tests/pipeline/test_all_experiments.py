@@ -199,7 +199,7 @@ def test_without_any_data_the_pipeline_ends_in_a_report_that_says_so(
         assert any(line.startswith(f"| {row} | NMI") and "data not available" in line for line in report.splitlines())
     (line,) = (line for line in report.splitlines() if line.startswith("| deep MCVC on CIFAR-10, best of 5 runs"))
     assert "data not available here" in line
-    assert "cifar-10-binary.tar.gz" in line
+    assert "cifar-10-batches-bin" in line
     status = json.loads((tmp_path / "results" / "mnist_scdc_none" / "seed-0" / "status.json").read_text())
     assert status["status"] == "unavailable"
 
