@@ -1,9 +1,8 @@
-"""Which pairs to ask about: those of ``questions.csv`` or random ones, many pairs once or fewer three times.
+"""Which pairs to ask about: those of ``questions.csv`` or random ones.
 
 At most 400 items of wine, breast cancer, digits and seven Gaussian kinds with a category that means nothing; six
-people. ``questions``: all are right with probability .85. Co-training of 200 answers about random pairs of at most 150
-items; then of 100 more, about the pairs that the first fit asks for, or about random pairs of all items. ``repeated``:
-600 answers about random pairs of people who are right with probability .55 to .95.
+people, who are right with probability .85. Co-training of 200 answers about random pairs of at most 150
+items; then of 100 more, about the pairs that the first fit asks for, or about random pairs of all items.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,8 +21,6 @@ from table import print_table
 
 _ITEMS, _ASKED_ABOUT, _PEOPLE, _RATE = 400, 150, 6, 0.85
 _FIRST, _MORE = 200, 100
-_ALL, _TIMES = 600, 3
-_RATES = np.linspace(0.55, 0.95, _PEOPLE)
 SEEDS = range(3, 6)
 _LOADERS = {"wine": load_wine, "cancer": load_breast_cancer, "digits": load_digits}
 
@@ -41,36 +38,6 @@ def questions(quick: bool = False) -> None:
     print_table(("data", "seed", "NMI of 200 answers", "100 more, asked for", "100 more, random", "difference"), rows)
     error = np.std(gains, ddof=1) / np.sqrt(len(gains)) if len(gains) > 1 else np.nan
     print(f"\nAsked for less random: {np.mean(gains):+.3f} ± {error:.3f} (standard error, n = {len(gains)})")
-
-
-def repeated(quick: bool = False) -> None:
-    """The table; with ``quick`` of one data set and seed."""
-    rows, gains = [], []
-    for name in ["wine"] if quick else [*_LOADERS, "gaussians"]:
-        for seed in SEEDS[:1] if quick else SEEDS:
-            features, labels = data_of(name, seed)
-            row = [name, str(seed)]
-            for times in (1, _TIMES):
-                answers = _asked_several_people(labels, _ALL // times, times, seed)
-                fit = CoTraining(random_state=seed).fit(features, pairs=answers)
-                assert fit.workers_ is not None
-                found = fit.workers_.set_index("annotator")[["sensitivity", "specificity"]]
-                error = np.abs(found.to_numpy() - _RATES[[int(one) for one in found.index], None]).mean()
-                row += [f"{normalized_mutual_info_score(labels, fit.labels_):.3f}", f"{error:.3f}"]
-            gains.append(float(row[2]) - float(row[4]))
-            rows.append(tuple(row))
-    print_table(("data", "seed", "NMI of 600 pairs", "error of rates", "NMI of 200 pairs", "error of rates"), rows)
-    error = np.std(gains, ddof=1) / np.sqrt(len(gains)) if len(gains) > 1 else np.nan
-    print(f"\n600 pairs less 200 pairs: {np.mean(gains):+.3f} ± {error:.3f} (standard error, n = {len(gains)})")
-
-
-def _asked_several_people(labels: np.ndarray, number: int, times: int, seed: int) -> pd.DataFrame:
-    draws, rows = stream(seed, f"questions/{times} times"), []
-    for i, j in _random(np.arange(len(labels)), number, seed, "all"):
-        for person in draws.choice(_PEOPLE, times, replace=False):
-            right = draws.random() < _RATES[person]
-            rows.append((i, j, str(person), int((labels[i] == labels[j]) == right)))
-    return pd.DataFrame(rows, columns=["i", "j", "worker", "label"])
 
 
 def _worth(name: str, seed: int) -> tuple[float, float, float]:

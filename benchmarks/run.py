@@ -12,7 +12,6 @@ from bench import Bench
 from curves import curves
 from epochs import epochs, precision
 from floor import floor
-from forms import forms
 from full_size import full_size
 from gibbs import gibbs
 from gpu import gpu
@@ -20,10 +19,9 @@ from growth import growth
 from intervals import intervals
 from irrelevant import irrelevant
 from large import large
-from mpckmeans import mpckmeans
 from new_items import predict
 from pairs import pairs
-from questions import questions, repeated
+from questions import questions
 from scaling import scaling
 from scdc import scdc
 from semicrowd.errors import UnreliableResultWarning, UserError
@@ -32,11 +30,10 @@ from sizes import sizes
 from tables import tables
 from threads import threads
 from time_to import time_to
-from training import mnist, restarts
+from training import restarts
 
 SUBJECTS = {
     "restarts": "20 restarts in one fit against one, on the pinwheel",
-    "mnist": "seconds an epoch through src/train.py",
     "epochs": "seconds an epoch of both models, with and without answers, in float32 and bfloat16",
     "floor": "a step against its matrix products alone",
     "precision": "a step in float32 against bfloat16",
@@ -52,11 +49,8 @@ SUBJECTS = {
     "gpu": "a step of every setting of `scaling` on one GPU, measured, beside what `scaling` calculates; needs a GPU",
     "large": "memory and time of a million answers, piece by piece, and a thousand times that",
     "threads": "a fit beside another busy process, with the machine's own threads and with one",
-    "mpckmeans": "MPCK-means against a published implementation",
     "predict": "items a second that every method assigns, after a small fit",
     "questions": "answers to the questions of questions.csv, beside answers about random pairs",
-    "repeated": "600 answers about 600 random pairs, beside 600 about 200 pairs, of three people each",
-    "forms": "co-training of groupings, class labels and all forms of answers together, two of six people being bad",
     "irrelevant": "what columns that have nothing to do with the question cost co-training",
     "intervals": "how often intervals of annotators contain the true rates, by the form of the answers",
     "gibbs": "sweeps of the Dirichlet process mixtures on MNIST, and their growth with items and clusters",
@@ -78,7 +72,6 @@ def main() -> None:
     bench = Bench(arguments.quick)
     run = {
         "restarts": partial(restarts, arguments.quick),
-        "mnist": partial(mnist, arguments.quick),
         "epochs": partial(epochs, bench),
         "floor": partial(floor, bench),
         "precision": partial(precision, bench),
@@ -94,13 +87,10 @@ def main() -> None:
         "gpu": partial(gpu, arguments.quick),
         "large": partial(large, arguments.quick),
         "threads": partial(threads, arguments.quick),
-        "mpckmeans": partial(mpckmeans, arguments.quick),
         "predict": partial(predict, arguments.quick),
         "irrelevant": partial(irrelevant, arguments.quick),
         "intervals": partial(intervals, arguments.quick),
         "questions": partial(questions, arguments.quick),
-        "repeated": partial(repeated, arguments.quick),
-        "forms": partial(forms, arguments.quick),
         "gibbs": partial(gibbs, arguments.quick),
     }
     if arguments.quick:

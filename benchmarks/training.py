@@ -1,4 +1,4 @@
-"""Seconds of whole runs of ``src/train.py``: the pinwheel's restarts, and an epoch of MNIST."""
+"""Seconds of whole runs of ``src/train.py``: the pinwheel's restarts."""
 
 import json
 import os
@@ -7,7 +7,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-from semicrowd.data.fetch import data_root, fetch
 from table import at_most, print_table
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -33,23 +32,3 @@ def restarts(quick: bool = False) -> None:
         one, twenty = (min(fit_seconds(*common, f"restarts={number}") for _ in range(repeats)) for number in (1, 20))
         rows.append((what, f"{twenty:.1f}", f"{one:.1f}", f"{twenty / one:.2f}", at_most(twenty / one, 3)))
     print_table(("pinwheel, BayesSCDC", "s, 20 restarts", "s, 1 restart", "ratio", "bar"), rows)
-
-
-def mnist(quick: bool = False) -> None:
-    """Seconds an epoch of BayesSCDC on MNIST with the crowd's answers and the settings that a run has.
-
-    The difference between runs of different length: start-up, warm start and the end of training cancel.
-
-    Raises
-    ------
-    UserError
-        Where the data cannot be had.
-    """
-    data = ("data=pinwheel", "annotations=two_coin") if quick else ("data=mnist", "annotations=crowd")
-    for name in () if quick else ("mnist", "mnist_crowd"):
-        fetch(name, data_root())
-    common = (*data, "model=bayes", "seed=0", "start.epochs=1")
-    short, long = (fit_seconds(*common, f"epochs={epochs}") for epochs in (1, 4))
-    epoch = (long - short) / 3
-    print_table(("MNIST, through src/train.py", "s an epoch", "bar"),
-                [("BayesSCDC with the crowd's answers", f"{epoch:.1f}", at_most(epoch, 15))])  # fmt: skip

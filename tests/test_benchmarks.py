@@ -95,13 +95,6 @@ def test_default_fits_of_tables_have_a_time_and_a_slope() -> None:
     assert all(min(float(seconds) for seconds in row[3].split(",")) > 0 for row in growth[1:])
 
 
-@pytest.mark.usefixtures("published")
-def test_mpckmeans_stands_against_the_published_implementation() -> None:
-    (rows,) = tables("mpckmeans")
-    for _, theirs, ours, ratio, _ in rows[1:]:
-        assert min(float(theirs), float(ours), float(ratio)) > 0
-
-
 @pytest.mark.slow
 def test_every_method_that_takes_new_items_assigns_some_in_a_second() -> None:
     (rows,) = tables("predict")
@@ -175,14 +168,6 @@ def test_answers_to_questions_are_beside_those_about_random_pairs() -> None:
     before, asked, random, difference = map(float, row[2:])
     assert difference == pytest.approx(asked - random, abs=0.0015)
     assert min(before, asked, random) > 0.5
-
-
-@pytest.mark.slow
-def test_many_pairs_asked_once_are_beside_fewer_asked_of_three() -> None:
-    ((_, row),) = tables("repeated")
-    once, error, thrice, other_error = map(float, row[2:])
-    assert min(once, thrice) > 0.5
-    assert 0 < max(error, other_error) < 0.2
 
 
 def test_the_suite_continues_and_is_compared(

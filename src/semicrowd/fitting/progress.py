@@ -6,16 +6,17 @@ beside another busy process (docs/BENCHMARKS.md).
 """
 
 import contextlib
+import multiprocessing
 import time
 from collections.abc import Iterator
 from types import TracebackType
 from typing import Any
 
+from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as RichProgress
 from threadpoolctl import threadpool_limits
 
-from semicrowd.data.progress import outlets
 from semicrowd.starts.recent import Remark
 
 #: Least number of seconds before the first line, and between two.
@@ -34,7 +35,10 @@ class Progress:
     """
 
     def __init__(self, iterations: int, enabled: bool = True) -> None:
-        self._console, bars, lines = outlets()
+        self._console = Console(stderr=True)
+        # Neither in parallel jobs, whose bars would overwrite each other.
+        alone = multiprocessing.current_process().name == "MainProcess"
+        bars, lines = alone and self._console.is_terminal, alone and not self._console.is_terminal
         self._progress = RichProgress(
             TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("<"),
             TimeRemainingColumn(), TextColumn("{task.fields[metrics]}"),
