@@ -12,6 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from semicrowd.errors import UserError
 from semicrowd.methods.constrained_kmeans import ConstrainedKMeans
+from semicrowd.methods.cotraining import CoTraining
 from semicrowd.methods.unsupervised import KMeansOnly
 
 RNG = np.random.default_rng(0)
@@ -53,3 +54,25 @@ def test_frames_of_other_libraries_have_ids_and_columns_by_name(of: Callable[[pd
     assert found.labels_.tolist() == ConstrainedKMeans(2).fit(X, pairs).labels_.tolist()
     assert found.predict(of(X.reset_index(drop=True))).tolist() == found.labels_.tolist()
     assert KMeansOnly(2).fit(of(ITEMS)).feature_names_in_.tolist() == ["x", "y"]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_items_with_an_empty_cell_are_no_cluster_of_their_own(seed: int) -> None:
+    """13 of 560 items have no warranty, 16 no rating; each indicator by its own deviation would set them far apart."""
+    rng = np.random.default_rng(seed)
+    kind = rng.integers(4, size=560)
+    X = pd.DataFrame(1.5 * rng.normal(size=(4, 5))[kind] + rng.normal(size=(560, 5)), columns=list("abcde"))
+    for name, number in (("warranty", 13), ("rating", 16)):
+        X[name] = rng.normal(size=560)
+        X.loc[rng.choice(560, number, replace=False), name] = np.nan
+    alone: dict[bool, int] = {}
+    for weak in (True, False):
+        values = X if weak else X.fillna(X.median()).assign(w=X["warranty"].isna() * 1.0, r=X["rating"].isna() * 1.0)
+        labels = KMeansOnly(8, standardize=True, random_state=0).fit(values).labels_
+        gaps = [X[name].isna().groupby(labels).mean().max() > 0.9 for name in ("warranty", "rating")]
+        alone[weak] = sum(gaps)
+    assert alone == {True: 0, False: 2}, "columns of 0 and 1 that X has itself are scaled as all others"
+    model = CoTraining(random_state=0, max_clusters=4).fit(X)
+    (pipeline, _), *_ = model.preparations_.values()
+    distance = np.diff(pipeline[:-1].transform(np.vstack([np.zeros(9), np.eye(9)[7]])), axis=0)
+    assert np.square(distance).sum() == pytest.approx(2.0)

@@ -10,6 +10,7 @@ from sklearn.datasets import make_blobs
 from semicrowd.crowd import simulate
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.workers import WorkerPosterior
+from semicrowd.data.columns import Columns
 from semicrowd.estimators import ESTIMATORS
 from semicrowd.evaluation.held_out import Gain
 from semicrowd.evaluation.trust import reliability_warnings
@@ -116,6 +117,21 @@ def test_one_cluster_with_almost_all_items(others: int, warned: bool) -> None:
     clusters[:others] = 1
     result = replace(found(crowd(0.85)), final=Assignment.hard(clusters), features=Assignment.hard(clusters))
     assert [line.startswith(ONE_CLUSTER) for line in reliability_warnings(result, None)] == [True] * warned
+
+
+def test_a_cluster_of_missing_values_is_named() -> None:
+    answers = crowd(0.9)
+    empty, some, other = LABELS == 2, LABELS == 2, LABELS == 2
+    some[:5], other[-60:] = True, True
+    gaps = {"warranty": empty, "rating": some, "price": other}
+    lines = reliability_warnings(found(answers), answers, SURE, gaps)
+    assert [("cluster 2" in line, "warranty" in line or "rating" in line) for line in lines] == [(True, True)] * 2
+    X = pd.DataFrame({"x": [1.0, np.nan, 2, 3], "kind": ["a", None, "b", "a"], "whole": [1, 2, 3, 4]})
+    columns, _ = Columns.of(X, "X")
+    for one in (columns, columns.with_gaps_filled()):
+        features, _ = one.features(X, "X")
+        gaps = one.gaps(one.fill(features) if one.filled else features)
+        assert {name: np.flatnonzero(empty).tolist() for name, empty in gaps.items()} == {"x": [1], "kind": [1]}
 
 
 def test_answers_about_other_rows_than_those_of_the_features_contradict_them() -> None:

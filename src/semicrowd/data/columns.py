@@ -90,6 +90,14 @@ class Columns:
         """Numbers of the features that mark missing numbers; they are the last ones."""
         return [number for number, (_, _, gap) in enumerate(self.parts) if gap]
 
+    def gaps(self, features: Float[np.ndarray, "N F"]) -> dict[str, np.ndarray]:
+        """Of each column that has some: [N] bool, whether its cell is empty."""
+        found = {name: features[:, d] != 0 for d, (name, value, gap) in enumerate(self.parts) if gap or value == ""}
+        if not self.filled:
+            empty = np.isnan(features)
+            found |= {name: empty[:, d] for d, (name, *_) in enumerate(self.parts) if empty[:, d].any()}
+        return found
+
     @classmethod
     def of(
         cls, frame: pd.DataFrame, where: str, ids: str | None = None, *, named: bool = True

@@ -101,6 +101,11 @@ class Dataset:
         return replace(self, features=self.columns.fill(self.features), missing="", columns=filled)
 
     @property
+    def gaps(self) -> dict[str, np.ndarray]:
+        """Of each column of a table that has some: [N] bool, whether its cell is empty."""
+        return {} if self.columns is None else self.columns.gaps(self.features)
+
+    @property
     def names(self) -> tuple[str, ...] | None:
         """Name of each item, its id or its file; None if items only have row numbers."""
         return self.ids if self.ids is not None else self.files

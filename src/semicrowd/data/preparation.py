@@ -1,6 +1,6 @@
 """Preparation of features, so that the units of columns do not matter; fitted to the items and saved with the model."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -24,11 +24,18 @@ class ColumnScaler(StandardScaler):
     Parameters
     ----------
     weights : [D], with which the squared difference of two items in each column is multiplied; None: all are 1
+    indicators : columns of 0 and 1 that mark missing numbers. Divided by its own standard deviation, that of a gap in 3
+        of 100 items would set these 6 apart, more than any number does, and they would be a cluster. Here the squared
+        distance of an item with a gap to one without is 2, as of two items in different categories
     """
 
-    def __init__(self, *, with_mean: bool = True, with_std: bool = True, weights: np.ndarray | None = None) -> None:
+    def __init__(
+        self, *, with_mean: bool = True, with_std: bool = True, weights: np.ndarray | None = None,
+        indicators: Sequence[int] = (),
+    ) -> None:  # fmt: skip
         super().__init__(with_mean=with_mean, with_std=with_std)
         self.weights = weights
+        self.indicators = indicators
 
     def fit(self, X: np.ndarray, y: Any = None, sample_weight: np.ndarray | None = None) -> Self:
         """Fit to items [N, D]."""
@@ -37,6 +44,7 @@ class ColumnScaler(StandardScaler):
         if self.with_std:
             for columns in one_hot_columns(X):
                 self.scale_[columns] = np.sqrt(self.var_[columns].sum())
+            self.scale_[list(self.indicators)] = np.sqrt(0.5)
         if self.weights is not None:
             with np.errstate(divide="ignore"):  # a column of weight 0 is divided by infinity
                 self.scale_ = self.scale_ / np.sqrt(self.weights)
@@ -70,7 +78,7 @@ def first_columns(features: np.ndarray) -> np.ndarray:
     return np.setdiff1d(np.arange(features.shape[1]), np.concatenate([[], *others]))
 
 
-def fit_preparation(features: np.ndarray) -> Pipeline | None:
+def fit_preparation(features: np.ndarray, indicators: Sequence[int] = ()) -> Pipeline | None:
     """Drop constant columns, standardise the others, and take their first :data:`MAX_COMPONENTS` principal components.
 
     Columns are standardised by :class:`ColumnScaler`. Clusters then depend neither on the units of columns nor on
@@ -79,13 +87,14 @@ def fit_preparation(features: np.ndarray) -> Pipeline | None:
     Parameters
     ----------
     features : [N, D]
+    indicators : columns that mark missing numbers
 
     Returns
     -------
     Pipeline or None
         None if no column varies.
     """
-    pipeline = components(features, ColumnScaler(), svd_solver="full")
+    pipeline = components(features, ColumnScaler(indicators=among_varying(features, indicators)), svd_solver="full")
     if pipeline is None:
         return None
     skew = (pipeline.fit_transform(features.astype(np.float64)) ** 3).sum(0)
@@ -95,12 +104,25 @@ def fit_preparation(features: np.ndarray) -> Pipeline | None:
 
 def components(features: np.ndarray, *steps: Any, svd_solver: str) -> Pipeline | None:
     """A pipeline, not fitted, that drops constant columns and applies ``steps`` and PCA; None if no column varies."""
-    # The condition of VarianceThreshold: the variance of different tiny numbers can be 0.
-    varying = int((np.minimum(np.ptp(features, axis=0), features.var(0)) > 0).sum())
+    varying = int(_varies(features).sum())
     if not varying:
         return None
     kept = min(varying, MAX_COMPONENTS, max(len(features) - 1, 1))
     return make_pipeline(VarianceThreshold(), *steps, PCA(kept, svd_solver=svd_solver, random_state=0))
+
+
+def _varies(features: np.ndarray) -> np.ndarray:
+    """The condition of VarianceThreshold: the variance of different tiny numbers can be 0."""
+    varies: np.ndarray = np.minimum(np.ptp(features, axis=0), features.var(0)) > 0
+    return varies
+
+
+def among_varying(features: np.ndarray, indicators: Sequence[int]) -> tuple[int, ...]:
+    """Numbers of some columns among those that vary; without those that do not."""
+    if not len(indicators):
+        return ()
+    varies = _varies(features)
+    return tuple(int(varies[:column].sum()) for column in indicators if varies[column])
 
 
 def prepared(pipeline: Pipeline | None, features: np.ndarray) -> np.ndarray:

@@ -133,10 +133,10 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         if result is not None:  # not in the other ones of several processes
             self._set_result(result, answers)
             if monitor is None:  # a run warns itself
-                self._warn(answers)
+                self._warn(features, answers)
         return self
 
-    def _warn(self, answers: PairAnnotations | None) -> None:
+    def _warn(self, features: np.ndarray, answers: PairAnnotations | None) -> None:
         """Warn if the result is unreliable."""
 
     def _inputs(self, X: Any, y: Any, pairs: Any) -> tuple[np.ndarray, PairAnnotations | None]:
@@ -184,6 +184,12 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         components = self.result_.components
         self.result_, self.components_ = self.result_.renumbered(components), components
         self.labels_ = self.result_.final.cluster
+
+    @property
+    def indicators(self) -> tuple[int, ...]:
+        """Features that mark missing numbers of a data frame's columns, while and after it is fitted."""
+        columns = getattr(self, "columns_", None)
+        return () if columns is None else tuple(columns.indicators)
 
     def fit_predict(self, X: Any, y: Any = None, **options: Any) -> np.ndarray:
         """``fit``, then ``labels_``."""
@@ -250,11 +256,12 @@ class WarningClusterer(CrowdClusterer):
         super()._set_result(result, answers)
         self.number_clusters()
 
-    def _warn(self, answers: PairAnnotations | None) -> None:
+    def _warn(self, features: np.ndarray, answers: PairAnnotations | None) -> None:
         # Imported here: it needs torch, and this module is imported by simple methods, too.
         from semicrowd.evaluation.trust import reliability_warnings
 
-        for line in reliability_warnings(self.result_, answers):
+        gaps = None if self.columns_ is None else self.columns_.gaps(features)
+        for line in reliability_warnings(self.result_, answers, gaps=gaps):
             warn(line, UnreliableResultWarning)
 
 

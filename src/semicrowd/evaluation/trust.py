@@ -3,7 +3,7 @@
 A run logs the list and writes it into its page, and its length into metrics.json; in Python each is a warning.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 from scipy.special import polygamma
@@ -18,6 +18,8 @@ from semicrowd.starts.selection import MIN_ANSWERS, Verdict
 
 #: Share of the items above which the size of a single cluster leads to a line.
 _ALMOST_ALL = 0.95
+#: Share of a cluster's items from which on, with an empty cell in a column, it is a cluster of missing values.
+_NEARLY_ALL = 0.9
 #: Adjusted Rand index below which two partitions agree hardly better than by chance.
 _CHANCE = 0.1
 #: Adjusted Rand index at and above which two partitions count as similar.
@@ -35,8 +37,9 @@ _ALWAYS = 0.8
 
 
 def reliability_warnings(
-    result: Result, answers: PairAnnotations | None, held_out: Gain | None = None
-) -> list[str]:
+    result: Result, answers: PairAnnotations | None, held_out: Gain | None = None,
+    gaps: Mapping[str, np.ndarray] | None = None,
+) -> list[str]:  # fmt: skip
     """Reasons not to trust a result; empty if there are none.
 
     If there is a verdict, the answers are informative if there are enough of them and the verdict's gain, which is
@@ -47,8 +50,9 @@ def reliability_warnings(
     ----------
     answers : the answers to which the method was fitted
     held_out : the gain on held-out answers, if it was computed
+    gaps : of columns of a table, whether each item's cell is empty (:meth:`semicrowd.data.columns.Columns.gaps`)
     """
-    lines = list(_one_cluster(result.final.cluster))
+    lines = [*_one_cluster(result.final.cluster), *_only_gaps(result.final.cluster, gaps or {})]
     if answers is None:
         return lines
     # With uninformative answers, comparisons with the features or among candidates would be meaningless.
@@ -70,6 +74,16 @@ def _one_cluster(clusters: np.ndarray) -> Iterator[str]:
             f"one cluster has {100 * share:.1f} % of the items: no classes were separated; give features that differ "
             "between the classes, or more answers about items of several classes"
         )
+
+
+def _only_gaps(clusters: np.ndarray, gaps: Mapping[str, np.ndarray]) -> Iterator[str]:
+    """Clusters that are nothing but the items with an empty cell."""
+    for column, empty in gaps.items():
+        for k in np.unique(clusters):
+            own = clusters == k
+            if own.sum() < len(own) and empty[own].mean() >= _NEARLY_ALL and empty[~own].mean() <= 1 - _NEARLY_ALL:
+                yield (f"cluster {k} is the items whose {column} is empty: fill the cells of this column, or leave it "
+                       "out (data.ignore)")  # fmt: skip
 
 
 def _uninformative(result: Result, answers: PairAnnotations, held_out: Gain | None) -> str | None:

@@ -44,7 +44,8 @@ class CKM(CKMParameters, InductiveClusterer):
         return Assignment.hard(self.model_.predict(self.scaler_.transform(features)))
 
     def _cluster(self, features: np.ndarray, answers: PairAnnotations | None) -> Result:
-        self.scaler_ = ColumnScaler(with_mean=self.standardize, with_std=self.standardize).fit(features)
+        scaler = ColumnScaler(with_mean=self.standardize, with_std=self.standardize, indicators=self.indicators)
+        self.scaler_ = scaler.fit(features)
         blocks = np.arange(len(features)) if answers is None else blocks_of(answers)
         means, size = block_means(self.scaler_.transform(features), blocks)
         if len(size) < self.n_clusters:

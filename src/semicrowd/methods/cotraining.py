@@ -161,8 +161,9 @@ class _Fit(Method):
     def _of_features(self) -> Result:
         model = self.model
         clustering = clusters_of_preparations(
-            self.features, stream(model.seed_, "unsupervised"), self.progress, model.max_clusters, model.image_shape
-        )
+            self.features, stream(model.seed_, "unsupervised"), self.progress, model.max_clusters, model.image_shape,
+            model.indicators,
+        )  # fmt: skip
         model.candidates_, model.winner_ = None, clustering.description
         model.held_out_gain_ = model.held_out_gain_error_ = float("nan")
         shares = dict.fromkeys(clustering.preparations, 1.0)
@@ -175,7 +176,7 @@ class _Fit(Method):
         model = self.model
         best = Portfolio(
             self.features, answers, model.seed_, self.progress, model.max_clusters, image_shape=model.image_shape,
-            jobs=model.n_jobs,
+            jobs=model.n_jobs, indicators=model.indicators,
         ).cotrained()  # fmt: skip
         shapes = (dirichlet.to_standard(eta).numpy() for eta in best.annotators)
         known = torch.from_numpy(best.probabilities[answers.annotated])[None]

@@ -138,7 +138,7 @@ class CrowdLogistic(CrowdLogisticParameters, InductiveClusterer):
             classifier = self._network(clusters)
         else:
             classifier = self._regression(clusters)
-        scaler = ColumnScaler(with_mean=self.standardize, with_std=self.standardize)
+        scaler = ColumnScaler(with_mean=self.standardize, with_std=self.standardize, indicators=self.indicators)
         self.classifier_ = make_pipeline(scaler, classifier).fit(features[known], clusters)
         vars(self.classifier_[-1]).pop("_optimizer", None)  # Adam's moments take twice the memory of the network
         alone = self._assign(features)

@@ -108,7 +108,7 @@ class DeepDPM(DeepDPMParameters, TransformerMixin, CrowdClusterer):
     def _run(self, features: np.ndarray, answers: PairAnnotations | None, monitor: Monitor) -> Result:
         if features.shape[1] < 2:
             raise UserError("X: 1 feature(s); expected at least two, because the flow shifts one by the other")
-        self.scaler_ = ColumnScaler().fit(features)
+        self.scaler_ = ColumnScaler(indicators=self.indicators).fit(features)
         given = self, self.scaler_.transform(features), answers
         return iterate(_Fit(*given) if self.n_init == 1 else _BestOfSeveral(*given), monitor)
 

@@ -107,7 +107,8 @@ class _Generative(GenerativeParameters, WarningClusterer):
         from semicrowd.fitting.module import ClusteringModule
         from semicrowd.fitting.training import check_trainer, train
 
-        self.preparation_ = fit_preparation(features) if self.recipe_.model.preparation == "standard" else None
+        standard = self.recipe_.model.preparation == "standard"
+        self.preparation_ = fit_preparation(features, self.indicators) if standard else None
         items = prepared(self.preparation_, features)
         trainer = self.trainer or TrainerSettings()
         plan = self.recipe_
@@ -122,7 +123,7 @@ class _Generative(GenerativeParameters, WarningClusterer):
             views = build_views(plan.views, self.image_shape)
             data = TrainingData(
                 torch.from_numpy(items), answers, views, self.seed_, plan.training.batch_size, features,
-                trainer.jobs,
+                trainer.jobs, self.indicators,
             )  # fmt: skip
             module = ClusteringModule(model, data, plan)
             train(module, monitor, trainer)

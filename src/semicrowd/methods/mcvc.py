@@ -105,7 +105,8 @@ class MCVC(MCVCParameters, CrowdClusterer):
 
     def _run(self, features: np.ndarray, answers: PairAnnotations | None, monitor: Monitor) -> Result:
         assert answers is not None
-        self.scaler_ = ColumnScaler(with_mean=self.standardize, with_std=self.standardize).fit(features)
+        scaler = ColumnScaler(with_mean=self.standardize, with_std=self.standardize, indicators=self.indicators)
+        self.scaler_ = scaler.fit(features)
         return iterate(_Fit(self, features, answers), monitor)
 
     def _standardised(self, features: np.ndarray) -> Tensor:

@@ -177,7 +177,7 @@ class SLPD(SLPDParameters, CrowdClusterer):
         empty = np.isnan(features).all(0)
         if empty.any():
             raise UserError(f"X, column {empty.argmax()}: no value; expected one at least")
-        self.scaler_ = ColumnScaler(with_std=self.standardize).fit(features)
+        self.scaler_ = ColumnScaler(with_std=self.standardize, indicators=self.indicators).fit(features)
         return self._standardised(features)
 
     def _take(self, clusters: Clusters, bounds: Tensor) -> int:

@@ -52,7 +52,8 @@ class _OfScikitLearn(FeaturesOnly):
     standardize: bool
 
     def _learn(self, features: np.ndarray) -> None:
-        self.scaler_ = ColumnScaler(with_mean=self.standardize, with_std=self.standardize).fit(features)
+        scaler = ColumnScaler(with_mean=self.standardize, with_std=self.standardize, indicators=self.indicators)
+        self.scaler_ = scaler.fit(features)
         self.model_ = self._model().fit(self.scaler_.transform(features))
 
     def _assign(self, features: np.ndarray) -> Assignment:

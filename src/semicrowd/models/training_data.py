@@ -59,6 +59,7 @@ class TrainingData:
     batch_size : number of items without answers in a step
     original : the features before any preparation, or None if ``features`` are those
     jobs : processes in which the start fits candidates again; None: one, −1: the cores
+    indicators : columns of ``original`` that mark missing numbers
     """
 
     features: Float[Tensor, "N D"]
@@ -68,6 +69,7 @@ class TrainingData:
     batch_size: int = 128
     original: Float[np.ndarray, "N D0"] | None = None
     jobs: int | None = None
+    indicators: tuple[int, ...] = ()
 
     @property
     def num_items(self) -> int:

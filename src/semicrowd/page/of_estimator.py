@@ -71,7 +71,7 @@ def write_report(
     result = score(estimator.result_, data, answers)
     settings, given = _settings(estimator)
     page = Page(type(estimator).__name__, data, answers, result, result.scores,
-                reliability_warnings(result.found, answers), settings, given,
+                reliability_warnings(result.found, answers, gaps=data.gaps), settings, given,
                 questions="" if questions is None else Path(questions).name)  # fmt: skip
     if questions is not None:
         write_questions(Path(questions), page.pairs, page.items)

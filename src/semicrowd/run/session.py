@@ -78,7 +78,7 @@ class Session:
         result = score(self.estimator.result_, self.data, self.answers, test)
         epochs = int(self.settings.values.get("epochs", 1))  # 1 for a method without epochs
         held_out = self._held_out()
-        warnings = reliability_warnings(result.found, self.answers, held_out)
+        warnings = reliability_warnings(result.found, self.answers, held_out, self.data.gaps)
         for line in warnings:
             print(f"warning: {line}", file=sys.stderr)
         if self.answers is None and self.settings.choices["model"] == "cotrain":

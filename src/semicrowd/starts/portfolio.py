@@ -85,6 +85,7 @@ class Portfolio(InitialClusters):
     restart : number of the restart; each has random streams of its own
     image_shape : (height, width) or (colours, height, width) where a row of the features is an image
     jobs : processes in which candidates are fitted again; None: one, −1: the cores
+    indicators : columns of the features that mark missing numbers
     """
 
     def __init__(
@@ -97,8 +98,9 @@ class Portfolio(InitialClusters):
         restart: int = 0,
         image_shape: Sequence[int] | None = None,
         jobs: int | None = None,
+        indicators: Sequence[int] = (),
     ) -> None:
-        self.all_answers, self.progress, self.jobs = answers, progress, jobs
+        self.all_answers, self.progress, self.jobs, self.indicators = answers, progress, jobs, tuple(indicators)
         others = stream(seed, "portfolio/sample", restart).permutation(answers.num_items)[:_MAX_SAMPLE]
         # Items that candidates are fitted to: the annotated ones and a sample of the others.
         rows = np.union1d(others, answers.annotated)
@@ -117,7 +119,7 @@ class Portfolio(InitialClusters):
     def cotrained(self) -> Cotrained:
         """The winner; portfolios of one process with the same arguments share it."""
         inputs = (self.all_features, astuple(self.all_answers), self.seed, self.max_clusters, self.restart,
-                  self.image_shape)  # fmt: skip
+                  self.image_shape, self.indicators)  # fmt: skip
         return RECENT.of(self._cotrain, inputs, self.progress, "co-training")
 
     def _cotrain(self) -> Cotrained:

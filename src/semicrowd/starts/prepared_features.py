@@ -32,6 +32,9 @@ class PreparedFeatures:
     image_shape : (height, width) or (colours, height, width) where a row of the features is an image
     """
 
+    #: Columns that mark missing numbers.
+    indicators: tuple[int, ...] = ()
+
     def __init__(
         self,
         features: Float[np.ndarray, "N D"],
@@ -69,7 +72,7 @@ class PreparedFeatures:
 
     @cached_property
     def _of_features(self) -> dict[str, Prepared]:
-        return dict(preparations(self.features, self.image_shape))
+        return dict(preparations(self.features, self.image_shape, self.indicators))
 
     @cached_property
     def _classifiers_of_features(self) -> dict[str, list[ItemClassifier]]:

@@ -16,7 +16,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.data.preparation import ColumnScaler, components, first_columns
+from semicrowd.data.preparation import ColumnScaler, among_varying, components, first_columns
 from semicrowd.random import stream
 from semicrowd.starts.patches import PatchFeatures, has_patches
 from semicrowd.starts.weighting import column_weights
@@ -47,7 +47,7 @@ class Prepared(NamedTuple):
 
 
 def preparations(
-    features: Float[np.ndarray, "N D"], image_shape: Sequence[int] | None = None
+    features: Float[np.ndarray, "N D"], image_shape: Sequence[int] | None = None, indicators: Sequence[int] = ()
 ) -> Iterator[tuple[str, Prepared]]:
     """Names and preparations, by falling priority, each computed when it is requested; none if no column varies.
 
@@ -59,7 +59,9 @@ def preparations(
     Parameters
     ----------
     image_shape : (height, width) or (colours, height, width) where a row is an image
+    indicators : columns that mark missing numbers
     """
+    marks = among_varying(features, indicators)
     if has_patches(image_shape):
         assert image_shape is not None
         patches = PatchFeatures(tuple(image_shape)).fit(features)
@@ -73,7 +75,7 @@ def preparations(
     distances: list[np.ndarray] = []
     some = _compared_items(len(features))
     for name, steps in steps_by_name.items():
-        scale = ColumnScaler(with_std=name == STANDARDISED)
+        scale = ColumnScaler(with_std=name == STANDARDISED, indicators=marks)
         pipeline = components(features, *steps, scale, svd_solver="auto")
         if pipeline is None:
             return
@@ -104,7 +106,7 @@ def weighted(
     distances = [pdist(x, "sqeuclidean") for x in (compared * np.sqrt(weights), compared)]
     if not (all(one.std() > 0 for one in distances) and _differ(*distances)):
         return None
-    pipeline = components(features, ColumnScaler(weights=weights), svd_solver="auto")
+    pipeline = components(features, ColumnScaler(weights=weights, indicators=columns[-1].indicators), svd_solver="auto")
     assert pipeline is not None
     return Prepared(pipeline.fit(features), prepared(pipeline, features))
 

@@ -135,8 +135,9 @@ def cotrained_start(
     for restart in range(restarts):
         max_clusters = min(num_clusters, default_max_clusters(len(annotations.annotated)))
         found = Portfolio(
-            features, annotations, data.seed, progress, max_clusters, restart, model.image_shape, data.jobs
-        ).cotrained()
+            features, annotations, data.seed, progress, max_clusters, restart, model.image_shape, data.jobs,
+            data.indicators,
+        ).cotrained()  # fmt: skip
         keep_verdict(found.verdict)
         annotators.append(found.annotators)
         probabilities = found.probabilities.astype(np.float32)

@@ -36,9 +36,10 @@ def clusters_of_preparations(
     progress: Callable[[str], None],
     max_clusters: int | None = None,
     image_shape: Sequence[int] | None = None,
+    indicators: Sequence[int] = (),
 ) -> Unsupervised:
     """At most ``max_clusters`` clusters of the items; ``image_shape`` is given if they are images."""
-    name, preparation = next(preparations(features, image_shape), ("none", None))
+    name, preparation = next(preparations(features, image_shape, indicators), ("none", None))
     if preparation is None:
         return Unsupervised(np.ones((len(features), 1)), {}, "no feature varies: one cluster")
     x = preparation.items
