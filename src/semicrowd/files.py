@@ -163,11 +163,6 @@ def find_images(folder: Path) -> list[Path]:
     """All pictures below a folder, sorted: folder by folder, names by their characters (``img10`` before ``img2``).
 
     Hidden files and folders are left out, and folders of runs, whose figures are no items.
-
-    Raises
-    ------
-    UserError
-        Where there are none.
     """
     check_exists(folder)
     paths = []

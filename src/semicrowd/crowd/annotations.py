@@ -109,11 +109,6 @@ class PairAnnotations:
 
         Items are renumbered in the given order. Annotators and tasks without remaining answers are dropped, and the
         others are renumbered from 0.
-
-        Raises
-        ------
-        UserError
-            If there is no answer about two of these items.
         """
         first = items[0] if isinstance(items, tuple) else items
         chosen = np.arange(self.num_items)[first]
@@ -192,12 +187,6 @@ class PairAnnotations:
         ----------
         i, j, worker, label, task : [P] integers; see the class
         worker_names : names of the annotators; by default their numbers
-
-        Raises
-        ------
-        UserError
-            For an invalid value, the message names the first column with one, the row, and what was expected. Other
-            errors: columns of different lengths, no answers, an annotator without answers, invalid true rates.
         """
         columns = {"i": i, "j": j, "worker": worker, "label": label} | ({} if task is None else {"task": task})
         arrays = {name: _integers(column, name, source) for name, column in columns.items()}

@@ -106,5 +106,4 @@ class AnswerGraph:
 
 
 def _counts(row: np.ndarray, column: np.ndarray, shape: tuple[int, int]) -> sparse.csr_array:
-    """Sparse matrix of the number of times that each (row, column) occurs, float32."""
     return sparse.coo_array((np.ones(len(row), np.float32), (row, column)), shape=shape).tocsr()

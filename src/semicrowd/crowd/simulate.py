@@ -228,7 +228,6 @@ def _answers(
 
 
 def _draw(block_size: np.ndarray, count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Draw ``count`` distinct elements of consecutive blocks uniformly: the block of each, and its offset there."""
     end = np.cumsum(block_size)
     chosen = rng.choice(int(end[-1]) if len(end) else 0, count, replace=False)
     block = np.searchsorted(end, chosen, side="right")

@@ -140,6 +140,5 @@ def log_evidence(shapes: Float[np.ndarray, "*rates 2"], prior: tuple[float, floa
 def _by_annotator(
     chance: Float[Tensor, "R P"], worker: Int[Tensor, "P"], label: Int[Tensor, "P"], num_annotators: int
 ) -> Float[Tensor, "R M 2"]:
-    """Sums over the answers 0 and the answers 1 of each annotator, in float64."""
     total = torch.zeros(len(chance), 2 * num_annotators, dtype=torch.float64, device=chance.device)
     return total.index_add_(1, 2 * worker + label, chance.double()).unflatten(1, (num_annotators, 2))

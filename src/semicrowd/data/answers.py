@@ -53,12 +53,6 @@ def load_annotations(
     -------
     PairAnnotations or None
         None for ``none``.
-
-    Raises
-    ------
-    UserError
-        For an unknown kind or option, a value that does not fit, and for answers that are not available, cannot be read
-        or cannot be simulated.
     """
     settings = source_settings("annotations", kind, options)
     match settings:

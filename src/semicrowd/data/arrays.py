@@ -22,26 +22,14 @@ _LONGEST_HEADER = 10_000
 
 
 def read_npy(path: Path) -> np.ndarray:
-    """The array of an .npy file.
-
-    Raises
-    ------
-    UserError
-        If the file is no array, has objects, or is shorter than its header says.
-    """
+    """The array of an .npy file."""
     check_is_file(path, _EXPECTED)
     with _refusing(path), path.open("rb") as file:
         return _read(file, path.stat().st_size, str(path))
 
 
 def read_npz(path: Path) -> dict[str, np.ndarray]:
-    """The arrays of an .npz file by their names.
-
-    Raises
-    ------
-    UserError
-        As :func:`read_npy`, for any of the arrays.
-    """
+    """The arrays of an .npz file by their names."""
     check_is_file(path, _EXPECTED)
     arrays = {}
     with _refusing(path), zipfile.ZipFile(path) as archive:
@@ -59,13 +47,7 @@ def memory_of_machine() -> int:
 
 
 def check_memory(size: int, where: str) -> None:
-    """Check that the machine has at least ``size`` bytes of memory.
-
-    Raises
-    ------
-    UserError
-        If it has fewer, with both numbers.
-    """
+    """Check that the machine has at least ``size`` bytes of memory."""
     there = memory_of_machine()
     if size > there:
         sizes = f"{size / 2**30:,.0f} GiB; this machine has {there / 2**30:.0f} GiB"

@@ -34,11 +34,6 @@ def load_benchmark(root: Path, settings: BenchmarkSettings) -> Dataset:
     -------
     Dataset
         Called as the table. Labels number the classes that are kept in the order of their names, in both splits alike.
-
-    Raises
-    ------
-    UserError
-        If the files cannot be had, for a class that there is not, and for more columns or items than there are.
     """
     features, names, hashes = _read(settings.which, root)
     if settings.classes is not None:

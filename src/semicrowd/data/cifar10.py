@@ -50,12 +50,6 @@ def load_cifar10(root: Path, settings: CIFAR10Settings) -> Dataset:
     Dataset
         ``features`` [N or subset, pca], [N or subset, 3072] or [N or subset, 1280] in the batches' order, N up to
         50,000; a note says where there are fewer.
-
-    Raises
-    ------
-    UserError
-        If there is no batch to be had, one is not as published, for more components than images, for a larger subset
-        than there are, and for an embedding whose network is not installed.
     """
     paths = fetch("cifar10", root)
     training = {name: paths[name] for name in CIFAR10_TRAINING if name in paths}

@@ -23,11 +23,6 @@ def confusions(root: Path, test_labels: Int[np.ndarray, "n"] | None) -> Float[np
     ----------
     root : data root; the counts lie in ``root/cifar10h``
     test_labels : classes of the test images in their order, or of the first ones only
-
-    Raises
-    ------
-    UserError
-        If the counts cannot be fetched, or a class has no test images.
     """
     counts = np.load(fetch("cifar10h", root)[_FILE], allow_pickle=False)
     labels = np.zeros(0, np.int64) if test_labels is None else test_labels

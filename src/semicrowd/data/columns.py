@@ -108,11 +108,6 @@ class Columns:
         ----------
         frame : the columns, without those of ids and labels
         where : name of the table in messages
-
-        Raises
-        ------
-        UserError
-            For numbers with units and for words among numbers, naming the column; and if no column is left.
         """
         if not named:  # an array
             values = frame.to_numpy(np.float64)
@@ -134,13 +129,7 @@ class Columns:
     def features(
         self, frame: pd.DataFrame, where: str
     ) -> tuple[Float[np.ndarray, "N D"], tuple[str, ...]]:
-        """Features of items, NaN where a number is missing; notes on categories that the fit did not have.
-
-        Raises
-        ------
-        UserError
-            If a column is missing, or has a cell that is no number, or no date; it names the column.
-        """
+        """Features of items, NaN where a number is missing; notes on categories that the fit did not have."""
         there = set(frame.columns)
         if missing := [one.name for one in self.columns if one.name not in there]:
             own = {one.name for one in self.columns}
@@ -178,7 +167,6 @@ class Columns:
 
 
 def _checked(features: Float[np.ndarray, "N D"], names: list[str], where: str) -> Float[np.ndarray, "N D"]:
-    """Refuse numbers that are infinite or too large."""
     for row, column in np.argwhere(np.abs(features) > LARGEST)[:1].tolist():
         raise UserError(f"{where}, row {row}, column {names[column]}: {features[row, column]}; expected a number up to "
                         f"{LARGEST:.0e}; {PAGE}")  # fmt: skip
@@ -252,13 +240,7 @@ def _date_format(texts: pd.Series) -> str | None:
 
 
 def _numbers(cells: pd.Series, column: Column, where: str) -> Float[np.ndarray, "N"]:
-    """Numbers, or seconds since 1970; NaN where one is missing.
-
-    Raises
-    ------
-    UserError
-        Naming the row and column of a cell that is none.
-    """
+    """Numbers, or seconds since 1970; NaN where one is missing."""
     if column.kind == DATE:
         as_dates = pd.to_datetime(cells, format=column.format, errors="coerce", utc=True)
         numbers = (as_dates - pd.Timestamp(0, tz="UTC")).dt.total_seconds().to_numpy(np.float64)
@@ -277,13 +259,7 @@ def _numbers(cells: pd.Series, column: Column, where: str) -> Float[np.ndarray, 
 
 
 def ids_of(cells: pd.Series, where: str) -> tuple[str, ...]:
-    """The items' ids.
-
-    Raises
-    ------
-    UserError
-        If an id is empty or occurs twice; the message names the rows.
-    """
+    """The items' ids."""
     texts = [id_text(cell) for cell in cells]
     first: dict[str, int] = {}
     for row, name in enumerate(texts):

@@ -77,7 +77,6 @@ def axes_place(folder: Path, num: int) -> Path:
 
 
 def _made_of(pixels: np.ndarray) -> str:
-    """Hash of the pixels and of this module, so that components of other pixels or other code are not used."""
     return sha256(Path(__file__).read_bytes() + np.ascontiguousarray(pixels).tobytes()).hexdigest()
 
 

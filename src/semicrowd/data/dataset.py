@@ -36,11 +36,6 @@ class Dataset:
     columns : how the columns of a table were converted; None for data without named columns
     notes : what was left out or converted, a line each
     chosen : setting that the loader has chosen → its value and the reason
-
-    Raises
-    ------
-    UserError
-        If the arrays do not fit together.
     """
 
     name: str
@@ -125,11 +120,6 @@ def drawn(subset: int | None, seed: int, *arrays: np.ndarray) -> tuple[np.ndarra
     """Rows of ``subset`` items, drawn uniformly, in their order, of each array; None: all.
 
     A larger subset includes the items of a smaller one.
-
-    Raises
-    ------
-    UserError
-        If there are fewer.
     """
     if subset is None:
         return arrays

@@ -59,11 +59,6 @@ def embedded(
     items : what ``read`` makes a picture of, when its turn comes
     content : hash of all the pictures, by which their features are found again
     folder : where they are kept
-
-    Raises
-    ------
-    UserError
-        If they must be computed and the extra ``embeddings`` is not installed; if the folder cannot be written.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -98,11 +93,6 @@ def efficientnet_lite0() -> Network:
 
     A picture is brought to 224 × 224 pixels, as it is where it is not square: bicubic, smoothed first where it gets
     smaller. The numbers are means over the 7 × 7 places of the last layer before the classes, 0 to 6.
-
-    Raises
-    ------
-    UserError
-        Where the extra ``embeddings`` is not installed, or its weights are not the published ones.
     """
     content = _weights()
     import torch

@@ -26,11 +26,6 @@ def load_encoded(root: Path, settings: EncodedSettings) -> Dataset:
     -------
     Dataset
         ``features`` [N, 10], in the order of the items that were encoded, whose name and labels it has.
-
-    Raises
-    ------
-    UserError
-        If the items cannot be had, and where there are no codes of theirs, or of others.
     """
     data = to_encode(settings.which, root)
     path = place(root, settings.which, settings.trained)
@@ -54,13 +49,7 @@ def load_encoded(root: Path, settings: EncodedSettings) -> Dataset:
 
 
 def to_encode(which: str, root: Path) -> Dataset:
-    """The items that ``data.which`` stands for, as they are loaded.
-
-    Raises
-    ------
-    UserError
-        If they cannot be had.
-    """
+    """The items that ``data.which`` stands for, as they are loaded."""
     if which == "mnist":
         return load_mnist(root, MNISTSettings())
     return load_benchmark(root, BenchmarkSettings(which, classes=_SUBJECTS if which == "texts" else None))

@@ -50,11 +50,6 @@ def load_face(root: Path, settings: FaceSettings) -> Dataset:
     -------
     Dataset
         ``features`` [624, pca] or [624, 960] in the table's order, ``labels`` the pose: straight, left, right, up.
-
-    Raises
-    ------
-    UserError
-        If the table cannot be fetched.
     """
     pixels, pose = read_faces(root)
     labels = np.array([POSES.index(name) for name in pose], np.int64)

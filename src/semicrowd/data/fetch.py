@@ -84,11 +84,6 @@ def fetch(name: str, root: Path, convert: Convert | None = None) -> dict[str, Pa
     Parameters
     ----------
     convert : makes a file of the archive at the official address, where it is not a member
-
-    Raises
-    ------
-    UserError
-        Naming a file whose hash is wrong, or one that no source has, with where to put it.
     """
     data = PUBLIC[name]
     folder, mirror = root / data.folder, os.environ.get("SEMICROWD_MIRROR")
@@ -136,7 +131,6 @@ def fetch(name: str, root: Path, convert: Convert | None = None) -> dict[str, Pa
 
 
 def _keep(path: Path, content: bytes, published: str) -> None:
-    """Write a file whose hash is right: all of it or nothing."""
     algorithm, _, expected = published.rpartition(":")
     if hashlib.new(algorithm or "sha256", content).hexdigest() != expected:
         raise ValueError(f"{path.name} is not the published file, whose {algorithm or 'sha256'} is {expected}")

@@ -45,11 +45,6 @@ def read_frame(path: Path, texts: Collection[str] = (), read_csv: Mapping[str, A
     ----------
     texts : columns of a text file or .xlsx table whose cells are kept as they are written (007)
     read_csv : keywords of :func:`pandas.read_csv`, for text files
-
-    Raises
-    ------
-    UserError
-        For a file that pandas cannot read, that has no rows or no header, or two columns of the same name.
     """
     check_exists(path)
     suffix = path.suffix.lower()
@@ -111,7 +106,6 @@ def _read_csv(path: Path, texts: Collection[str], keywords: dict[str, Any]) -> p
 
 
 def _with_index(frame: pd.DataFrame) -> pd.DataFrame:
-    """A frame whose index is not 0, 1, 2, … has it as column ``id``, unless it has such a column."""
     if not frame.index.equals(pd.RangeIndex(len(frame))) and "id" not in frame:
         frame = frame.assign(id=frame.index)
     return frame
@@ -149,13 +143,7 @@ class Archive:
 
 
 def read_archive(path: Path) -> Archive:
-    """The table of an .npz file: ``features`` or ``X``, or its only table of numbers.
-
-    Raises
-    ------
-    UserError
-        For a file without one, and for labels (``label``, ``y``) or ids (``id``) that are not one for each item.
-    """
+    """The table of an .npz file: ``features`` or ``X``, or its only table of numbers."""
     arrays = read_npz(path)
     found = {what: next((one for one in names if one in arrays), None) for what, names in _ARRAYS.items()}
     tables = [name for name, array in arrays.items() if array.ndim == 2 and array.dtype.kind in "fiub"]

@@ -42,11 +42,6 @@ def load_images(root: Path, settings: ImagesSettings, colour: bool | None = None
     Dataset
         ``features`` [pictures, pixels], from 0 to 1, ordered by colour, row and column, with an ``image_shape``; or
         [pictures, 1280]. ``chosen`` has the settings that were null.
-
-    Raises
-    ------
-    UserError
-        For a folder that has no pictures, a file that cannot be read, and a network that is not installed.
     """
     if not settings.path:
         raise UserError(f"data=images: data.path is missing; expected {PICTURES}")
@@ -100,11 +95,6 @@ def read_image(path: Path, least: int, mode: str) -> Image.Image:
     Parameters
     ----------
     least : pixels a side that are needed at least
-
-    Raises
-    ------
-    UserError
-        Naming the file, if it is damaged or has more than 8 bits a colour.
     """
     try:
         with Image.open(path) as image:

@@ -28,11 +28,6 @@ def load_dataset(name: str, root: Path, /, **options: Any) -> Dataset:
     ----------
     root : data root, where files are looked for and fetched to
     options : of the data set; see :mod:`semicrowd.settings.sources`
-
-    Raises
-    ------
-    UserError
-        For an unknown name or option, a value that does not fit, and for data that cannot be had or read.
     """
     settings = source_settings("data", name, options)
     data: Dataset = getattr(import_module(module_of(name)), f"load_{name}")(root, settings)

@@ -25,11 +25,6 @@ def load_mnist(root: Path, settings: MNISTSettings) -> Dataset:
     -------
     Dataset
         ``features`` [60000 or subset, 784] and ``test_features`` [10000, 784], pixels / 255, in the files' order.
-
-    Raises
-    ------
-    UserError
-        If the files cannot be had, or have fewer images than are to be drawn.
     """
     paths = fetch("mnist", root)
     splits = []

@@ -64,11 +64,6 @@ def load_npz(root: Path, settings: NpzSettings) -> Dataset:
     -------
     Dataset
         Has the name of the file. Classes are numbered in the order of their labels; ``answers`` are those of the file.
-
-    Raises
-    ------
-    UserError
-        If there is no such file, with where to get it and put it; or if its content is wrong.
     """
     if settings.path is None:
         raise UserError("data=npz: data.path is missing; expected an .npz file or the name of one")

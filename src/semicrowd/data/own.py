@@ -34,13 +34,7 @@ _STORIES = 10_000
 
 
 def read_own(name: str, root: Path) -> tuple[Table, list[Path]]:
-    """One of :data:`WANTED`.
-
-    Raises
-    ------
-    UserError
-        One line that says what to put where, or what is wrong with a file.
-    """
+    """One of :data:`WANTED`."""
     folder = root / name
     files = sorted(path for path in folder.rglob("*") if path.is_file()) if folder.is_dir() else []
     try:
@@ -92,7 +86,6 @@ def _reuters10k(files: dict[str, Path]) -> tuple[Table, list[Path]]:
 
 
 def _named(files: dict[str, Path], beginning: str) -> list[Path]:
-    """Files whose names begin so, one at least."""
     paths = [path for name, path in files.items() if name.startswith(beginning)]
     if not paths:
         raise KeyError(beginning)

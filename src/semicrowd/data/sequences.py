@@ -78,11 +78,6 @@ def load_sequence(root: Path, settings: SequenceSettings) -> Dataset:
 
     The features of a WiFi scan are 1 for each access point that was received, else 0; signal strengths are not used.
     All scans of a person are one sequence, and so are all slices of a home.
-
-    Raises
-    ------
-    UserError
-        If the files cannot be fetched.
     """
     name, _, part = settings.which.partition("_")
     if name == "walk":

@@ -24,11 +24,6 @@ def load_table(root: Path, settings: TableSettings) -> Dataset:  # noqa: ARG001 
     ``sequence`` assigns each item to a sequence, in the order of the rows. All others become features
     (:mod:`semicrowd.data.columns`). An .npy file has a table of numbers without these special columns; an .npz file
     has such a table, called features or X, and perhaps ``labels``, ``ids`` and ``columns``, the names of the columns.
-
-    Raises
-    ------
-    UserError
-        The message names the file, the column and what was expected.
     """
     if not settings.path:
         raise UserError(f"data=table: data.path is missing; expected {EXPECTED}")
@@ -63,13 +58,7 @@ def load_table(root: Path, settings: TableSettings) -> Dataset:  # noqa: ARG001 
 
 
 def load_new_items(path: Path, columns: Columns, read_csv: Mapping[str, Any] | None = None) -> Dataset:
-    """Load new items for a run that was trained on a table with these columns, which are matched by name.
-
-    Raises
-    ------
-    UserError
-        As in :func:`load_table`, and if a column is missing.
-    """
+    """Load new items for a run that was trained on a table with these columns, which are matched by name."""
     table = read_frame(path, (columns.ids or ID,), read_csv if path.suffix.lower() in TEXT_FILES else None)
     ids = ids_of(table[columns.ids], str(path)) if columns.ids is not None and columns.ids in table else None
     if path.suffix.lower() == ".npy" or not columns.named:  # by position
@@ -83,7 +72,6 @@ def load_new_items(path: Path, columns: Columns, read_csv: Mapping[str, Any] | N
 
 
 def _missing(features: np.ndarray, columns: Columns, path: Path) -> str:
-    """Where the first number is missing; empty if none is."""
     first = np.argwhere(np.isnan(features))[:1].tolist()
     return "".join(f"{path}, row {row}, column {columns.parts[column][0]}" for row, column in first)
 

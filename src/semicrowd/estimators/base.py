@@ -233,7 +233,6 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         return checked_features(self, items_to_predict(self, X), fit=False)
 
     def _numbered(self, found: Assignment) -> Assignment:
-        """An assignment to the model's components as one to the numbered clusters."""
         return found if self.components_ is None else found.renumbered(self.components_)
 
     def _in_order(self, values: np.ndarray, axis: int = 1) -> np.ndarray:
@@ -241,7 +240,6 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         return values if self.components_ is None else values.take(self.components_, axis)
 
     def _result(self, final: Assignment, features: Assignment, workers: WorkerPosterior | None = None) -> Result:
-        """The result, with the parameter ``n_clusters`` or, without it, one more than the largest cluster number."""
         num_clusters = getattr(self, "n_clusters", 1 + final.cluster.max())
         return Result(int(num_clusters), final, features, workers)
 

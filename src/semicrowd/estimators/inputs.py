@@ -63,11 +63,6 @@ def checked_answers(
         None
     ids, index : names of the items in a column of ids, else in the index of a data frame, by which answers call them;
         without both, they are called by row numbers
-
-    Raises
-    ------
-    UserError
-        Naming the row, the column and what was expected.
     """
     if pairs is None or isinstance(pairs, PairAnnotations):
         if pairs is not None and pairs.num_items != num_items:
@@ -137,13 +132,7 @@ def read_answers(
 
 
 def refuse_swapped(X: Any) -> None:
-    """Refuse items that have the columns of answers.
-
-    Raises
-    ------
-    UserError
-        With the order of the two arguments.
-    """
+    """Refuse items that have the columns of answers."""
     if isinstance(X, pd.DataFrame) and {"i", "j", "label"} <= {str(name) for name in X.columns}:
         raise UserError("X: has the columns i, j and label of answers: are X and the answers swapped? expected "
                         "fit(X, answers)")
@@ -162,13 +151,7 @@ def labels_alone(y: Any) -> bool:
 
 
 def checked_counts(features: np.ndarray, scale: float | None = None) -> np.ndarray:
-    """Counts [N, D] for multinomial clusters: features times ``scale``, rounded; None: features must be whole numbers.
-
-    Raises
-    ------
-    UserError
-        Naming the row and the column.
-    """
+    """Counts [N, D] for multinomial clusters: features times ``scale``, rounded; None: features must be whole."""
     counts = np.rint(features * (1.0 if scale is None else scale))
     bad = counts < 0 if scale is not None else (counts < 0) | (counts != features)
     if bad.any():
@@ -216,11 +199,6 @@ def items_to_fit(estimator: BaseEstimator, X: Any) -> Items:
     The columns of a data frame become features as those of a table on the command line do
     (:mod:`semicrowd.data.columns`). A column ``id`` names the rows, otherwise the index does; a column ``label`` is
     left out. Warnings name the columns that are no features.
-
-    Raises
-    ------
-    UserError
-        Naming a column that cannot be a feature, and for a sparse matrix that is too large.
     """
     if isinstance(X, Dataset):
         return Items(X.features, None, None, X.columns)
@@ -287,7 +265,6 @@ def refuse_positions(items: Items, pairs: Any) -> None:
 
 
 def _named(X: pd.DataFrame) -> pd.DataFrame:
-    """A frame whose columns' names are texts; refuses a name that occurs twice."""
     frame = X.set_axis([str(name) for name in X.columns], axis=1)
     if len(twice := frame.columns[frame.columns.duplicated()]):
         raise UserError(f"X: column {twice[0]} is there twice; expected a name of its own for each")

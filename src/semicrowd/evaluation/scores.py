@@ -123,7 +123,6 @@ def _calibration(
 
 
 def _finite(name: str, value: float) -> dict[str, float]:
-    """The score, or nothing if it is not finite: JSON has no such number."""
     return {name: value} if np.isfinite(value) else {}
 
 

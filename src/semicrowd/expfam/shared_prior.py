@@ -80,7 +80,6 @@ class _Crowd:
 
 
 def _downhill(gradient: np.ndarray, hessian: np.ndarray) -> np.ndarray:
-    """Newton's step with absolute eigenvalues of the Hessian, so that it descends; at most :data:`_LONGEST` long."""
     sizes, axes = np.linalg.eigh(hessian)
     step: np.ndarray = -axes @ (axes.T @ gradient / np.maximum(np.abs(sizes), 1e-6))
     return step / max(float(np.linalg.norm(step)) / _LONGEST, 1.0)

@@ -124,13 +124,11 @@ def _plane(points: np.ndarray, clusters: np.ndarray, axis: str) -> tuple[np.ndar
 
 
 def _nearly_square(points: np.ndarray) -> bool:
-    """Whether the points' longer extent is less than three times the shorter, so that both axes can have one scale."""
     extent = np.ptp(points, axis=0)
     return bool(extent.min() > extent.max() / 3)
 
 
 def _spread(num_items: int) -> np.ndarray:
-    """Indices of at most :data:`_MOST` items, the same for every figure of this number of items."""
     if num_items <= _MOST:
         return np.arange(num_items)
     return np.sort(stream(0, "figures/items").choice(num_items, _MOST, replace=False))

@@ -46,11 +46,6 @@ def run_figures(
         mixing proportions [K]; None of a method that generates nothing
     snapshots : of the clusters while training, or None
     likeliest : images that the clusters are surest of, or None
-
-    Raises
-    ------
-    UserError
-        Where a file cannot be written.
     """
     figures: dict[str, Figure] = {}
     clusters, planar, latent = result.found.final.cluster, data.num_features == 2, result.found.latent_mean

@@ -60,7 +60,6 @@ def _column(rows: Sequence[Mapping[str, float]], name: str) -> np.ndarray:
 
 
 def _window(epochs: int) -> int:
-    """Epochs of the running median: odd, about a twentieth of all."""
     return 2 * (epochs // 40) + 1
 
 

@@ -207,7 +207,6 @@ def _posterior(samples: Samples, clusters: Clusters) -> Float[Tensor, "F C K"]:
 
 
 def _scaled_densities(values: Float[Tensor, "F D G"], clusters: Clusters) -> Float[Tensor, "F D K G"]:
-    """N(x | μ_gk, σ²_gk) of every value, relative to the largest of its clusters."""
     quadratic, linear, constant = (part[:, None] for part in densities(clusters))
     x = values[:, :, None]
     density = (quadratic * x + linear) * x + constant

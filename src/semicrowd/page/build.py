@@ -175,7 +175,6 @@ def _annotators(table: pd.DataFrame | None) -> list[dict[Hashable, Any]]:
 
 
 def _bar(rate: float) -> str:
-    """Horizontal position of a rate from 0 to 1 in the figure."""
     return f"{_WIDTH * min(max(rate, 0.0), 1.0):.1f}"
 
 
@@ -306,7 +305,6 @@ def _count(number: int) -> str:
 
 
 def _range(numbers: list[int]) -> str:
-    """``3``, ``3 or 4``, ``3 to 7``."""
     if len(numbers) == 1:
         return str(numbers[0])
     return f"{numbers[0]} {'or' if len(numbers) == 2 else 'to'} {numbers[-1]}"

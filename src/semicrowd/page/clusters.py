@@ -227,7 +227,6 @@ class Differences:
 
 
 def _largest(difference: np.ndarray) -> list[int]:
-    """Features in decreasing order of their absolute difference, as far as it is at least ``_LEAST``."""
     size = np.abs(difference)
     order = np.argsort(-size, kind="stable")
     return [int(d) for d in order[: 4 * _TRAITS] if size[d] >= _LEAST]

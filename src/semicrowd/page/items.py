@@ -39,7 +39,6 @@ class Items:
 
     @cached_property
     def _range(self) -> tuple[float, float]:
-        """Least and largest pixel: 0 and 1, as files are read, unless the pixels are others."""
         low, high = float(np.nanmin(self.data.features)), float(np.nanmax(self.data.features))
         return (0.0, 1.0) if low >= 0 and high <= 1 else (low, high)
 

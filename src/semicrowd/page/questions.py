@@ -180,7 +180,6 @@ def uncertainty(final: Assignment, features: Assignment, distance: Distances) ->
 
 
 def _lead(memberships: Float[np.ndarray, "N K"]) -> Float[np.ndarray, "N"]:
-    """Difference between the two highest probabilities of each item."""
     ordered = np.sort(memberships, axis=1)
     return ordered[:, -1] - ordered[:, -2] if memberships.shape[1] > 1 else np.ones(len(memberships))
 

@@ -30,7 +30,6 @@ ABOUT = "about.json"
 
 
 def _draw(experiment: Experiment, wanted: Answers, job: Job) -> PairAnnotations:
-    """The answers that the run itself would get."""
     _, annotations = load_inputs(resolve(replace(experiment, answers=wanted).arguments(job)))
     if annotations is None:
         raise UserError(f"answers of kind {wanted.kind!r}: expected a kind that gives answers")
@@ -76,7 +75,6 @@ def make_all(experiments: list[Experiment]) -> None:
 
 
 def _data_of(experiment: Experiment) -> list[str]:
-    """Data sets whose availability decides which answers are written."""
     answers, data = experiment.answers, experiment.settings["data"]
     return [*experiment.needs, *([f"{data}_{answers.kind}"] if answers is not None and answers.fallback else [])]
 

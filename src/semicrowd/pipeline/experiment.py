@@ -77,7 +77,6 @@ def run(experiment: Experiment, seed: int | None = None) -> int:
 
 
 def _are_of_these_inputs(experiment: Experiment, jobs: list[Job], seed: int | None) -> bool:
-    """Whether the runs there are have the present inputs; runs of other inputs are deleted."""
     folder = RESULTS / experiment.name
     place = folder if seed is None else experiment.run_dir(jobs[0])
     note = folder / (INPUTS if seed is None else f"{jobs[0].folder}.sha256")
@@ -126,11 +125,6 @@ def inputs_of(experiment: Experiment, jobs: list[Job]) -> str:
     """Digest of the experiment's settings and code, its answers, an autoencoder's codes, and a user's file or folder.
 
     Fetched data never change: their sha256 are checked.
-
-    Raises
-    ------
-    UserError
-        Where one of the files is not there.
     """
     answers = [experiment.annotation_dir(job) / "answers.csv" for job in jobs] if experiment.answers else []
     own = [Path(path)] if (path := experiment.settings.get("data.path")) else []

@@ -206,26 +206,14 @@ class Plan:
     slpd: Mapping[str, Any] = field(default_factory=dict)
 
     def experiment(self, name: str) -> Experiment:
-        """The experiment called ``name``.
-
-        Raises
-        ------
-        UserError
-            If the profile has none of that name.
-        """
+        """The experiment called ``name``."""
         if name not in self.experiments:
             there = f"{nearest(name, self.experiments)}; it has {', '.join(self.experiments)}"
             raise UserError(f"experiment {name!r} is not in profile {self.profile}{there}")
         return self.experiments[name]
 
     def with_answers(self, name: str) -> list[Experiment]:
-        """The experiments whose set of answers is called ``name``; if there are none, the experiment of that name.
-
-        Raises
-        ------
-        UserError
-            If there is no such experiment either.
-        """
+        """The experiments whose set of answers is called ``name``; if there are none, the experiment of that name."""
         found = [experiment for experiment in self.experiments.values() if experiment.answers_name == name]
         return found or [self.experiment(name)]
 
@@ -257,13 +245,7 @@ def _experiment(name: str, group: Mapping[str, Any], content: Mapping[str, Any])
 
 
 def load_plan(path: Path = PARAMS) -> Plan:
-    """Read params.yaml or a profile. An experiment has the values of its group, unless it sets its own.
-
-    Raises
-    ------
-    UserError
-        If a file is missing, is no YAML, lacks a key, or names an experiment that it does not have.
-    """
+    """Read params.yaml or a profile. An experiment has the values of its group, unless it sets its own."""
     content = _read(path)
     try:
         experiments, together = dict[str, Experiment](), list[tuple[str, ...]]()
@@ -318,13 +300,7 @@ def _merged(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def profile_path(name: str) -> Path:
-    """File of a profile.
-
-    Raises
-    ------
-    UserError
-        If there is no such profile.
-    """
+    """File of a profile."""
     path = PROFILES / f"{name}.yaml"
     if not path.is_file():
         known = ", ".join(sorted(path.stem for path in PROFILES.glob("*.yaml")))
@@ -333,13 +309,7 @@ def profile_path(name: str) -> Path:
 
 
 def select_profile(name: str) -> None:
-    """Make the profile called ``name`` the base of params.yaml; the rest of params.yaml is not changed.
-
-    Raises
-    ------
-    UserError
-        If there is no such profile, or params.yaml has no line ``base: …``.
-    """
+    """Make the profile called ``name`` the base of params.yaml; the rest of params.yaml is not changed."""
     chosen = f"base: {profile_path(name).with_suffix('').as_posix()}"
     text = PARAMS.read_text(encoding="utf-8") if PARAMS.is_file() else f"{chosen}\n"
     if not _BASE.search(text):

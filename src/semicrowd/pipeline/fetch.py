@@ -64,13 +64,7 @@ def write_status(messages: Mapping[str, str]) -> None:
 
 
 def why_missing(name: str) -> str:
-    """How to get the data set called ``name``; empty if it is available.
-
-    Raises
-    ------
-    UserError
-        If the stage ``fetch`` has not been run, or before this data set was added.
-    """
+    """How to get the data set called ``name``; empty if it is available."""
     try:
         available = json.loads(STATUS.read_text(encoding="utf-8"))[name]
     except (FileNotFoundError, KeyError) as error:

@@ -76,12 +76,10 @@ def _file_of(module: str, source: Path) -> Path | None:
 
 @cache
 def _imports_of(path: Path) -> tuple[str, ...]:
-    """Names that a file imports, each of which may be a module; imports for the type checker alone are left out."""
     return tuple(name for node in _running(ast.parse(path.read_text(encoding="utf-8"))) for name in _names(node))
 
 
 def _running(tree: ast.AST) -> Iterator[ast.AST]:
-    """Every node but those below ``if TYPE_CHECKING``."""
     yield tree
     only_checked = isinstance(tree, ast.If) and ast.unparse(tree.test).endswith("TYPE_CHECKING")
     for child in tree.orelse if isinstance(tree, ast.If) and only_checked else ast.iter_child_nodes(tree):
@@ -104,13 +102,7 @@ INPUTS = "inputs.sha256"
 
 
 def digest(*parts: object) -> str:
-    """sha256 of files, of folders with all that is in them, and of plain values.
-
-    Raises
-    ------
-    UserError
-        Where a file is not there.
-    """
+    """sha256 of files, of folders with all that is in them, and of plain values."""
     found = sha256()
     for part in parts:
         for one in _digests(part):
@@ -140,11 +132,6 @@ def forget_others(place: Path, note: Path, made_of: str) -> bool:
     ----------
     place : folder of the result
     note : file with the digest of what the result was made of
-
-    Raises
-    ------
-    UserError
-        If it cannot be deleted, since it would then be taken for a result of the new inputs.
     """
     if note.is_file() and note.read_text(encoding="utf-8").strip() == made_of:
         return True

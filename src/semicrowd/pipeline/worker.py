@@ -28,7 +28,6 @@ def run(module: str, arguments: list[str]) -> int:
 
 
 def _seconds() -> float:
-    """CPU seconds that this process and its child processes have used."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(one.ru_utime + one.ru_stime for one in used)
 

@@ -133,13 +133,7 @@ class RecordedRun:
 
 
 def read_recorded(folder: Path = FOLDER) -> dict[str, list[RecordedRun]]:
-    """The recorded runs of each experiment, in the order of their seeds.
-
-    Raises
-    ------
-    UserError
-        If a file was not written by ``make record``.
-    """
+    """The recorded runs of each experiment, in the order of their seeds."""
     by_experiment = {}
     for path in sorted(folder.glob("*.json")):
         try:

@@ -33,7 +33,6 @@ def worst_start(column: str) -> Measure:
 
 
 def _by_place(collected: Collected, experiment: str) -> dict[tuple[int, str], tuple[Run, bool]]:
-    """Finished runs by seed and point, and whether each is recorded; runs of the profile replace recorded runs."""
     recorded, finished = collected.finished_recorded(experiment), collected.finished(experiment)
     return {run.place: (run, True) for run in recorded} | {run.place: (run, False) for run in finished}
 

@@ -56,13 +56,7 @@ def processor() -> str:
 
 
 def recorded_run(experiment: Experiment, job: Job, results: Path, commit: str) -> RecordedRun:
-    """The record of a finished run, read from its directory.
-
-    Raises
-    ------
-    UserError
-        If the run was made with other code than that of this commit.
-    """
+    """The record of a finished run, read from its directory."""
     # The run drew its answers itself; the answer files of the pipeline belong to other runs.
     run, directory = read_run(replace(experiment, answers=None), job, results), experiment.run_dir(job, results)
     known: dict[str, Any] = read_object(directory / "provenance.json")
@@ -77,13 +71,7 @@ def recorded_run(experiment: Experiment, job: Job, results: Path, commit: str) -
 
 
 def _commit() -> str:
-    """The commit of the code.
-
-    Raises
-    ------
-    UserError
-        If the code differs from it.
-    """
+    """The commit of the code."""
     now = revision()
     if now["dirty"] or not now["commit"]:
         raise UserError("the code differs from its commit, and what is recorded says which code it is of: commit first")

@@ -170,7 +170,6 @@ def composed(overrides: Sequence[str]) -> Given:
 
 
 def _optional(choices: Mapping[str, str]) -> set[str]:
-    """Settings that may be null."""
     return {name for name, one in described_by_name(groups_of(choices)).items() if one.optional}
 
 

@@ -19,14 +19,7 @@ from semicrowd.settings.training import TrainerSettings
 
 
 def check_able(settings: Resolved, data: Dataset, answers: PairAnnotations | None) -> None:
-    """Refuse a run that the method or this machine cannot do.
-
-    Raises
-    ------
-    UserError
-        For settings of the trainer that this machine cannot provide, such as a GPU; for answers that are missing; and
-        as :func:`check_complete`.
-    """
+    """Refuse a run that the method or this machine cannot do."""
     name = settings.choices["model"]
     if METHODS[name].trained:
         # Imported here: other methods do not need Lightning.
@@ -39,13 +32,7 @@ def check_able(settings: Resolved, data: Dataset, answers: PairAnnotations | Non
 
 
 def check_complete(data: Dataset, kind: type[CrowdClusterer]) -> None:
-    """Refuse missing values if the method needs a number in every cell.
-
-    Raises
-    ------
-    UserError
-        Naming the first missing value, and the methods that take missing values.
-    """
+    """Refuse missing values if the method needs a number in every cell."""
     if data.missing and not kind.takes_missing:
         able = ", ".join(f"model={name}" for name, method in ESTIMATORS.items() if method.takes_missing)
         raise UserError(

@@ -121,7 +121,6 @@ def execute(given: Given, run_dir: Path) -> Metrics:
 
 
 def _has_hashes(given: Given) -> bool:
-    """Whether provenance.json has hashes of all data that may change: files of a name are not among them."""
     path = given.values.get("data.path")
     return given.choices["data"] not in ("benchmark", "encoded") and (path is None or expanded(path).exists())
 

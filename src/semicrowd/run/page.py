@@ -49,13 +49,7 @@ def write_page_of_run(
 
 
 def rebuild(run_dir: Path) -> Path:
-    """Write the page of a finished run again, from its folder and its data; returns the page's path.
-
-    Raises
-    ------
-    UserError
-        For a folder without a finished run, and for data that are gone or have changed since.
-    """
+    """Write the page of a finished run again, from its folder and its data; returns the page's path."""
     check_finished(run_dir)
     # Imported here: importing torch takes seconds, and a wrong folder has been found by now.
     from semicrowd.estimators.persistence import load

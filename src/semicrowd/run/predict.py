@@ -129,13 +129,7 @@ def _predict(run: Path, features_file: Path, answer_files: list[Path], output: P
 
 
 def _is_earlier(output: Path) -> bool:
-    """Whether the file is there, which is then an earlier output.
-
-    Raises
-    ------
-    UserError
-        If it is another file, such as the items by mistake.
-    """
+    """Whether the file is there, which is then an earlier output."""
     if not output.is_file():
         return False
     with output.open("rb") as file:

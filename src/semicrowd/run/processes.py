@@ -40,13 +40,7 @@ def place(environment: Mapping[str, str] = os.environ) -> Place | None:
 
 
 def check_processes(given: Given) -> None:
-    """Refuse a run whose settings ask for another number of processes than have been started.
-
-    Raises
-    ------
-    UserError
-        Saying how many there are and what was expected.
-    """
+    """Refuse a run whose settings ask for another number of processes than have been started."""
     here = place()
     if here is None:
         return

@@ -63,7 +63,6 @@ def as_others(run_dir: Path, machines: int = 1) -> Iterator[None]:
 
 
 def _leave_group() -> None:
-    """Leave the process group, so that the next job of a sweep can make a group of its own."""
     from torch import distributed
 
     if distributed.is_available() and distributed.is_initialized():

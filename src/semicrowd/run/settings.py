@@ -66,13 +66,7 @@ def group_of(values: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def check_given(given: Given) -> None:
-    """Refuse settings that do not exist, have a wrong value, or do not fit each other. No data are read.
-
-    Raises
-    ------
-    UserError
-        Naming the setting, its value and what was expected.
-    """
+    """Refuse settings that do not exist, have a wrong value, or do not fit each other. No data are read."""
     for top in TOP:
         top.of({name: value for name, value in given.values.items() if name in names_of(top)})
     for group, kind in groups_of(given.choices).items():
@@ -129,13 +123,7 @@ def sources(given: Given, chosen: Mapping[str, tuple[Any, str]] = MappingProxyTy
 
 
 def resolved(given: Given, facts: Facts, chosen: Mapping[str, tuple[Any, str]] = MappingProxyType({})) -> Resolved:
-    """All settings of a run on data with these facts; ``chosen`` is as in :func:`sources`.
-
-    Raises
-    ------
-    UserError
-        If the settings do not fit each other or the facts.
-    """
+    """All settings of a run on data with these facts; ``chosen`` is as in :func:`sources`."""
     before, model = sources(given, chosen), given.choices["model"]
     known = described_by_name(METHODS[model].groups)
     fit_values = {name: value for name, value in given.values.items() if name in known}
@@ -156,11 +144,6 @@ def resolve(overrides: Sequence[str]) -> dict[str, Any]:
     """The settings of a run of ``src/train.py`` with these arguments, as far as they do not depend on its data.
 
     Settings that a rule derives from the data are left out.
-
-    Raises
-    ------
-    UserError, HydraException, OmegaConfBaseException
-        For arguments that are wrong; see :mod:`semicrowd.run.commandline.mistakes`.
     """
     given = composed(overrides)
     check_given(given)
@@ -169,6 +152,5 @@ def resolve(overrides: Sequence[str]) -> dict[str, Any]:
 
 
 def _origins(values: Mapping[str, Any], given: Given, reasons: Mapping[str, str]) -> dict[str, str]:
-    """Origin of each value: the user, else a rule, else the default."""
     ruled = {name: f"rule: {reasons[name]}" if name in reasons else DEFAULT for name in values}
     return {name: given.origins.get(name, "argument") if name in given.values else ruled[name] for name in values}

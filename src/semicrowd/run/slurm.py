@@ -37,11 +37,6 @@ def slurm_launch(values: Mapping[str, Any], sweep_dir: Path) -> Launch:
     ----------
     values : of :class:`SlurmSettings`
     sweep_dir : folder of the sweep
-
-    Raises
-    ------
-    UserError
-        If a setting is wrong, submitit is not installed or this machine has no SLURM.
     """
     settings = SlurmSettings.of(values)
     if find_spec("submitit") is None:
@@ -94,13 +89,11 @@ def requested(settings: SlurmSettings, given: Given) -> dict[str, Any]:
 
 
 def _find_semicrowd() -> str:
-    """A shell command by which the job imports the same copy of the package as this process."""
     source = shlex.quote(str(Path(semicrowd.__file__).parents[1]))
     return f"export PYTHONPATH={source}${{PYTHONPATH:+:$PYTHONPATH}}"
 
 
 def _on_cluster(call: JobCall) -> None:
-    """Run a job in a process that SLURM has started: scancel interrupts it like Ctrl-C."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     call()
 

@@ -24,13 +24,7 @@ from semicrowd.run.settings import check_given, sources
 
 
 def launcher(given: Given) -> Launch | None:
-    """A function that runs several jobs at once, as ``hydra/launcher`` says; None if they run one after the other.
-
-    Raises
-    ------
-    UserError
-        For a launcher other than basic, joblib and slurm, and if SLURM cannot be used.
-    """
+    """A function that runs several jobs at once, as ``hydra/launcher`` says; None if they run one after the other."""
     settings = dict(given.launcher)
     name = settings.pop("name", "basic")
     settings.pop("_target_", None)
@@ -69,13 +63,7 @@ class Job:
 
 
 def combinations(overrides: Sequence[Override]) -> list[Job]:
-    """All combinations of the overrides' values, the last argument varying fastest.
-
-    Raises
-    ------
-    UserError
-        For a sweep over infinitely many values, such as ``interval(0, 1)``.
-    """
+    """All combinations of the overrides' values, the last argument varying fastest."""
     choices: dict[str, list[str]] = {}
     swept = set()
     for override in overrides:
@@ -207,7 +195,6 @@ class Sweep:
             jobs = [job for job in jobs if self._report(job)["status"] == "not run"]
 
     def _fail(self, jobs: Sequence[Job], status: str, reason: str) -> int:
-        """Write into the reports of jobs of this status that they have failed; returns how many they are."""
         failed = [job for job in jobs if self._report(job)["status"] == status]
         for job in failed:
             write_json(report_path(self.folder, job.folder), self._report(job) | {"status": "failed", "error": reason})

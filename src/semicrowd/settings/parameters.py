@@ -37,13 +37,7 @@ class Parameters:
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
-        """Make parameters from values by their names on the command line; the others have their defaults.
-
-        Raises
-        ------
-        UserError
-            For invalid values, or an invalid combination of values.
-        """
+        """Make parameters from values by their names on the command line; the others have their defaults."""
         names_of = {one.spelled: one.name for one in described(cls)}
         given = {names_of.get(name, name): tuple(value) if isinstance(value, list) else value
                  for name, value in values.items()}
@@ -58,11 +52,6 @@ class Parameters:
         Parameters
         ----------
         group : group of the command line, which is prepended to names in messages
-
-        Raises
-        ------
-        UserError
-            The message names the parameter, its value and what was expected.
         """
         check(type(self), {name: self.plain(name) for name in names(type(self))}, group)
 

@@ -93,11 +93,6 @@ def fit_settings(
         is a valid value of the setting
     facts : properties of the data and the answers; None: no rules, settings that are not given keep their defaults
     protocol : ``semicrowd`` (the best inference here) or ``paper`` (what the SCDC paper states)
-
-    Raises
-    ------
-    UserError
-        For an unknown setting, an invalid value, or if a setting that the method needs is neither given nor derivable.
     """
     kinds = METHODS[method].groups
     optional = {name for name, one in described_by_name(kinds).items() if one.optional}
@@ -128,11 +123,6 @@ def statements(method: str, given: Mapping[str, Any], facts: Facts, protocol: st
 
     For SCDC and BayesSCDC the protocol ``semicrowd`` does not use the name of the data set. For other methods the
     protocols are the same.
-
-    Raises
-    ------
-    UserError
-        If the protocol does not exist, or the number of clusters is required, but neither given nor known from labels.
     """
     if protocol not in PROTOCOLS:
         raise UserError(f"protocol={protocol}: expected {' or '.join(PROTOCOLS)}")

@@ -366,13 +366,7 @@ ANSWERS: dict[str, type[Settings]] = {
 
 
 def source_settings(group: str, name: str, options: Mapping[str, Any]) -> Settings:
-    """Settings of the data set (``group`` data) or of the source of answers (``group`` annotations) called ``name``.
-
-    Raises
-    ------
-    UserError
-        For an unknown name or option (the message suggests the most similar one), and for invalid values.
-    """
+    """Settings of the data set (``group`` data) or of the source of answers (``group`` annotations) called ``name``."""
     kinds = {"data": DATA, "annotations": ANSWERS}[group]
     if name not in kinds:
         near = nearest(str(name), kinds)

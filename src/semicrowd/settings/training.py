@@ -118,7 +118,6 @@ class TrainerSettings(Settings):
 
 
 def _tracking_uri(value: Any) -> str | None:
-    """Without a user and password, which would be in the run's files."""
     if isinstance(value, str) and value.strip() and not re.search(r"://[^/\s]*@", value):
         return None
     return "a tracking URI without user and password, which MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD give"

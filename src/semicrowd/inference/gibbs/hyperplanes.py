@@ -83,7 +83,6 @@ class Hyperplanes:
 
     @cached_property
     def _squared(self) -> Float[np.ndarray, "r"]:
-        """Diagonal of XᵀX; in this basis all other entries are 0."""
         return np.square(self.items).sum(0)
 
     @cached_property

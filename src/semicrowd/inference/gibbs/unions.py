@@ -62,5 +62,4 @@ def log_joint(family: Isotropic, alpha: float, into: Int[np.ndarray, "C"]) -> fl
 
 
 def _log_weight(family: Isotropic, number: np.ndarray, total: np.ndarray, square: np.ndarray) -> np.ndarray:
-    """ln p(x of a cluster) + ln Γ(its number of items), for clusters with these sums."""
     return family.evidence(number, total, square) + gammaln(number)

@@ -133,13 +133,7 @@ def size_of(name: str, root: Path = DATA) -> dict[str, int]:
 
 
 def num_trials_of(name: str, params: Path = PARAMS) -> int:
-    """Trials of a data set, or of the curve, that the profile asks for.
-
-    Raises
-    ------
-    UserError
-        If it asks for none.
-    """
+    """Trials of a data set, or of the curve, that the profile asks for."""
     plan = load_plan(params)
     if name not in plan.slpd:
         raise UserError(f"{params}: profile {plan.profile} has no trials of {name}; expected slpd.{name}")

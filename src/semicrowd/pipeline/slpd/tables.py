@@ -84,7 +84,6 @@ def _rows(parts: Sequence[Split], of: TableSet, share: float, num_clusters: int)
 
 
 def _index(split: Split, labels: np.ndarray) -> float:
-    """Balanced Rand index of the test items' clusters."""
     return balanced_rand_index(split.test_labels, labels)
 
 

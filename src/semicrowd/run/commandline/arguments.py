@@ -53,13 +53,7 @@ class Command:
 
 
 def parse(arguments: Sequence[str]) -> Command:
-    """Read the arguments after ``src/train.py``; flags may stand anywhere.
-
-    Raises
-    ------
-    UserError
-        For an unknown flag, and as :func:`expand_seeds`.
-    """
+    """Read the arguments after ``src/train.py``; flags may stand anywhere."""
     typed: list[str] = []
     showing: list[str] = []
     flags = set()
@@ -119,7 +113,6 @@ def completed(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def _as_value(path: str) -> str:
-    """A path as Hydra reads it, with quotes if there are special characters."""
     return f'"{path}"' if SPECIAL.search(path) else path
 
 
@@ -138,11 +131,6 @@ def expand_seeds(override: str, sweep: bool) -> str:
     """``seed=0-2,7`` as Hydra understands it: ``seed=0,1,2,7``.
 
     Hydra itself takes ``0-2`` for a string and runs one job.
-
-    Raises
-    ------
-    UserError
-        For a range that runs backwards, or several seeds without ``-m``.
     """
     match = _SEEDS.fullmatch(override)
     if match is None or "-" not in match[1]:
@@ -197,7 +185,6 @@ def _named_after_files(overrides: Sequence[str], longest: int) -> str:
 
 
 def _plain(text: str) -> str:
-    """Without characters that need quotes; ``+`` between the values of a list."""
     return "+".join(re.sub(r"[^\w.+-]+", "_", value).strip("_.") for value in text.split(","))
 
 

@@ -26,13 +26,7 @@ def write_config(run_dir: Path, content: Mapping[str, Any], given: Mapping[str, 
 
 
 def read_config(path: Path) -> dict[str, Any]:
-    """A run's config.yaml.
-
-    Raises
-    ------
-    UserError
-        Where it is missing or not YAML.
-    """
+    """A run's config.yaml."""
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -61,13 +55,7 @@ def more_epochs(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
 
 
 def check_same(before: Mapping[str, Any], now: Mapping[str, Any], path: Path) -> None:
-    """Refuse to resume a run with other settings than it was started with; more epochs are allowed.
-
-    Raises
-    ------
-    UserError
-        Naming the first setting that differs and both values.
-    """
+    """Refuse to resume a run with other settings than it was started with; more epochs are allowed."""
     old, new = _decisive(dotted(before)), _decisive(dotted(now))
     if more_epochs(old, new):
         old["epochs"] = new["epochs"]

@@ -28,7 +28,6 @@ def file_hashes(given: Mapping[str, Any], hashed: Mapping[str, str] = MappingPro
 
 
 def _listed(paths: str | Path | Sequence[str | Path] | None) -> Sequence[str | Path]:
-    """The paths of a setting that may be one path or a list of paths."""
     return [] if not paths else [paths] if isinstance(paths, str | Path) else paths
 
 
@@ -39,13 +38,7 @@ def _digest(path: Path) -> str:
 
 
 def check_files(run_dir: Path, given: Mapping[str, Any]) -> None:
-    """Refuse a finished run whose input files have changed since; only these files are read.
-
-    Raises
-    ------
-    UserError
-        Naming the file.
-    """
+    """Refuse a finished run whose input files have changed since; only these files are read."""
     _compare(read_object(run_dir / PROVENANCE).get("files"), file_hashes(given), run_dir, _AGAIN)
 
 
@@ -56,11 +49,6 @@ def check_inputs(run_dir: Path, now: Mapping[str, Any], advice: str = _AGAIN) ->
     ----------
     now : content of provenance.json for the current inputs
     advice : end of the message, what to do; the default is for a run that is to be resumed
-
-    Raises
-    ------
-    UserError
-        Naming the data, the answers, or the file.
     """
     before = read_object(run_dir / PROVENANCE)
     _compare(before.get("data_hashes"), now["data_hashes"], run_dir, advice)
@@ -71,7 +59,6 @@ def check_inputs(run_dir: Path, now: Mapping[str, Any], advice: str = _AGAIN) ->
 
 
 def _compare(before: Mapping[str, str] | None, now: Mapping[str, str], run_dir: Path, advice: str) -> None:
-    """Refuse a hash that has changed. Names whose hash an earlier version of the package did not write are skipped."""
     for name in sorted((before or {}).keys() & now.keys()):
         if (before or {})[name] != now[name]:
             verb = "have" if name == "the answers" else "has"

@@ -80,7 +80,6 @@ def _git(*arguments: str) -> str | None:
 
 
 def _dirty() -> bool | None:
-    """Whether code or configurations differ from the commit; changes of other files do not count."""
     status = _git("status", "--porcelain", "--", ":/src", ":/conf")
     return None if status is None else bool(status)
 

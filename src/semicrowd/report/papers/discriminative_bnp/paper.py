@@ -85,7 +85,6 @@ _DISCRIMINATIVE = ("ddpm_s", "ddpm_l", "dih_s", "dih_l")
 
 
 def _each(models: tuple[str, ...], *settings: Setting) -> tuple[Setting, ...]:
-    """Settings that only these models have."""
     return tuple(replace(setting, model=model) for model in models for setting in settings)
 
 

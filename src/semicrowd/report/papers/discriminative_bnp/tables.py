@@ -39,7 +39,6 @@ def cells(
 
 
 def _measure(quantity: str) -> Measure:
-    """Of a sampler the mean over its partitions, of another method the number of its only partition."""
     return lambda run: run.metrics.get(SAMPLED[quantity], run.metrics.get(ONE[quantity]))
 
 

@@ -44,11 +44,6 @@ def record(name: str, place: Path, processor: str) -> Path:
     name : of the data set
     place : folder of the rows while they are made
     processor : of this machine, for the json file
-
-    Raises
-    ------
-    UserError
-        For an unknown data set, if its data are not available, and if trials have failed.
     """
     if name not in SETS:
         raise UserError(f"slpd.{name}: expected a data set, one of {', '.join(SETS)}")
@@ -239,7 +234,6 @@ def _summary(part: pd.DataFrame | None) -> Summary | None:
 
 
 def _counts(part: pd.DataFrame, method: str) -> str:
-    """Number of folds for each selected number of clusters; empty for methods that were told it."""
     if method != CHOSEN:
         return ""
     return ", ".join(f"K = {count}: {folds}" for count, folds in part["clusters"].value_counts().sort_index().items())
