@@ -146,10 +146,10 @@ import pandas as pd
 from semicrowd import CoTraining, KMeansOnly, read_answers, write_report
 
 X = pd.DataFrame({"a": np.arange(30.0) % 2, "b": np.sin(np.arange(30))}, index=[f"r{k}" for k in range(30)])
-answers = pd.DataFrame({"i": ["r0", "r1", "r2", "zz"], "j": ["r2", "r3", "r4", "r1"], "label": [1, 0, "?", 0]})
+answers = pd.DataFrame({"i": ["r0", "r1", "r2"], "j": ["r2", "r3", "r4"], "label": [1, 0, ""]})
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
-    KMeansOnly().fit_predict(X.assign(id=range(30)), pairs=answers)
+    KMeansOnly().fit_predict(X, pairs=answers)
     CoTraining(random_state=0).fit(X, pairs=answers)
     write_report(KMeansOnly().fit(X, answers), X, answers, "page.html")
     read_answers(answers)

@@ -79,7 +79,7 @@ def read_answers(
     answers: Any,
     *,
     columns: Mapping[str, str] | None = None,
-    items: Sequence[Any] | None = None,
+    items: Any = None,
     errors: str = "raise",
 ) -> pd.DataFrame:
     """Answers as ``fit(X, pairs=…)`` takes them: a row for each answer about a pair of items.
@@ -92,7 +92,7 @@ def read_answers(
         ``item,worker,group,task``; or ``item,worker,label``, in which two items of one worker are the same if their
         labels are equal. Without a column worker all answers are of one person
     columns : name of a column (i, j, item, worker, label, group, task) → its name in the files
-    items : ids of all items, to check those of the answers; None: ``fit`` checks them
+    items : ids of all items (a column, list or array), to check those of the answers; None: ``fit`` checks them
     errors : "raise", or "drop": rows with an error are left out, and a warning says how many
 
     Returns
