@@ -79,15 +79,6 @@ def _made(items: Sequence[Item], read: Callable[[Item], np.ndarray], content: st
     return np.concatenate([network([read(one) for one in items[start : start + BATCH]]) for start in starts])
 
 
-def installed() -> bool:
-    """Whether the packages of the network are there."""
-    try:
-        _weights()
-    except UserError:
-        return False
-    return True
-
-
 def efficientnet_lite0() -> Network:
     """The network: takes from one to :data:`BATCH` pictures, red, green and blue, of any sizes; gives float32.
 
