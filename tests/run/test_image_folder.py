@@ -32,7 +32,7 @@ def _pictures(folder: Path) -> np.ndarray:
             image = image.resize((40, 40), Image.Resampling.NEAREST)
         image.save(folder / "pictures" / f"{number:02}.png")
     pairs = [(i, j) for i in range(12) for j in range(i)]
-    rows = [f"{i:02}.png,{j:02}.png,{worker},{int(kinds[i] == kinds[j])}" for worker in ("ann", "bob") for i, j in pairs]
+    rows = [f"{i:02}.png,{j:02}.png,{worker},{int(kinds[i] == kinds[j])}" for worker in "ab" for i, j in pairs]
     (folder / "answers.csv").write_text("\n".join(["i,j,worker,label", *rows]) + "\n")
     return kinds
 
