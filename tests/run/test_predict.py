@@ -13,7 +13,7 @@ from semicrowd.crowd import answer_files
 from semicrowd.crowd.simulate import two_coin
 from semicrowd.run.predict import main
 
-from .conftest import Command
+from .conftest import Command, metrics_of
 from .test_bad_input import refused
 
 
@@ -147,3 +147,27 @@ def test_the_model_of_a_run_has_the_numbers_of_the_run(
     if name == "kmeans":  # features alone decide
         assert np.array_equal(assigned["cluster"], found)
         assert np.bincount(found).tolist() == [30, 15, 9, 6]
+
+
+@pytest.mark.usefixtures("quick_cotraining")
+def test_a_messy_table_runs_from_the_two_files_alone_and_numbers_are_not_rounded(
+    train: Command, tmp_path: Path
+) -> None:
+    rng, kind = np.random.default_rng(0), np.arange(90) % 3
+    place = np.array([[0, 0], [40, 0], [0, 40]])[kind] + rng.normal(size=(90, 2))
+    table = pd.DataFrame({
+        "id": [f"item {k:03}" for k in range(90)], "north": 5_400_000 + place[:, 0], "at": 1.7e9 + place[:, 1],
+        "colour": rng.choice(["red", "blue", "n/a"], 90), "sold": pd.date_range("2020-01-01", periods=90),
+        "rating": np.where(rng.random(90) < 0.1, np.nan, rng.integers(5, size=90)), "label": kind,
+        "remark": [f"I said {k}" for k in range(90)],
+    })  # fmt: skip
+    table.to_csv(tmp_path / "items.csv", index=False)
+    i, j = rng.integers(90, size=(2, 300))
+    answers = pd.DataFrame({"i": table["id"][i].array, "j": table["id"][j].array, "worker": rng.choice(list("ab"), 300),
+                            "label": (kind[i] == kind[j]).astype(int)})  # fmt: skip
+    answers[i != j].to_csv(tmp_path / "answers.csv", index=False)
+    done = train("items.csv", "answers.csv", "logger=none", "hydra.run.dir=run")
+    assert done.returncode == 0, done.stderr
+    assert "column remark" in done.stderr
+    assert "overflow" not in done.stderr
+    assert metrics_of(tmp_path / "run")["final/ari"] == 1.0

@@ -58,11 +58,9 @@ def read_frame(path: Path, texts: Collection[str] = (), read_csv: Mapping[str, A
         if suffix in TEXT_FILES:
             frame = _read_csv(path, texts, dict(read_csv or {}))
         elif suffix == ".parquet":
-            with naming_extras():
-                frame = _with_index(pd.read_parquet(path))
+            frame = _with_index(pd.read_parquet(path))
         elif suffix == ".xlsx":
-            with naming_extras():
-                frame = pd.read_excel(path, dtype=dict.fromkeys(texts, str), **_GAPS)
+            frame = pd.read_excel(path, dtype=dict.fromkeys(texts, str), **_GAPS)
         elif suffix == ".npy":
             array = read_npy(path)
             check_table(array, str(path))

@@ -1,5 +1,6 @@
 """Checks of the items and answers that are passed to an estimator (arrays, data frames, files), and conversions."""
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,7 +14,6 @@ from sklearn.utils.validation import validate_data
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.answer_files import as_text, joined, tables_of
-from semicrowd.data.arrays import memory_of_machine
 from semicrowd.data.columns import IN_PYTHON, LARGEST, Columns, id_text, ids_of
 from semicrowd.data.dataset import Dataset
 from semicrowd.data.frames import ID, LABEL, as_pandas
@@ -165,7 +165,7 @@ def checked_counts(features: np.ndarray, scale: float | None = None) -> np.ndarr
 def check_memory(method: str, what: str, num_items: int, arrays: int) -> None:
     """Refuse ``arrays`` square matrices of ``num_items`` items that no memory of this machine can hold."""
     needed = 8 * arrays * num_items**2
-    there = memory_of_machine()
+    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if needed > there:
         raise UserError(
             f"{method}: {what} of {num_items} items need about {needed / 2**30:.0f} GiB of memory; this machine has "
