@@ -12,9 +12,8 @@ import signal
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from difflib import get_close_matches
 from functools import wraps
 from pathlib import Path
 from typing import ParamSpec, TextIO
@@ -78,13 +77,6 @@ def _is_inside(file: str) -> bool:
 def listed(names: Sequence[str], most: int = 5) -> str:
     """The first of some names, for a message; ``…`` stands for the others."""
     return ", ".join(names[:most]) + (", …" if len(names) > most else "")
-
-
-def nearest(word: str, words: Iterable[str], prefix: str = "") -> str:
-    """``"; the nearest is …"`` for the most similar word, ignoring case; empty if no word is similar."""
-    lower = {one.lower(): one for one in words}
-    close = get_close_matches(word.lower(), lower, n=1, cutoff=0.5)
-    return f"; the nearest is {prefix}{lower[close[0]]}" if close else ""
 
 
 @contextmanager

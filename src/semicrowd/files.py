@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from semicrowd.errors import UserError, nearest
+from semicrowd.errors import UserError
 
 #: The fitted estimator of a run, which semicrowd.load reads.
 MODEL = "model.pt"
@@ -265,10 +265,7 @@ def check_is_file(path: Path, expected: str) -> None:
 def check_exists(path: Path) -> None:
     """Refuse a path where there is nothing."""
     if not path.exists():
-        folder = existing_ancestor(path)
-        missing = path.absolute().relative_to(folder).parts[0]
-        there = [one.name for one in folder.iterdir()] if folder.is_dir() else []
-        raise UserError(f"{path}: cannot be read: No such file or directory{nearest(missing, there)}")
+        raise UserError(f"{path}: cannot be read: No such file or directory")
 
 
 def encoding_of(path: Path) -> str:

@@ -132,20 +132,6 @@ def test_parameters_that_do_not_go_together(quick: Callable[..., CrowdClusterer]
         quick("cspa", n_clusters=61).fit(*problem)
 
 
-@pytest.mark.parametrize(
-    ("name", "wrong", "said"),
-    [
-        ("cotrain", "n_clusters", "CoTraining has no parameter n_clusters and finds the number of clusters by itself; "
-                                  "max_clusters limits it"),
-        ("cotrain", "settings", "CoTraining has no parameter settings; SCDC and BayesSCDC take settings"),
-        ("kmeans", "randomstate", "KMeansOnly has no parameter randomstate; the nearest is random_state"),
-    ],
-)  # fmt: skip
-def test_a_parameter_that_is_none_is_refused_with_the_nearest(name: str, wrong: str, said: str) -> None:
-    with pytest.raises(TypeError, match=f"^{said}$"):
-        ESTIMATORS[name](**{wrong: 5})
-
-
 def test_parameters_stand_in_the_signature_and_in_the_docstring(name: str, estimator: CrowdClusterer) -> None:
     known = described(type(estimator))
     assert known == described(PARAMETERS.get(name, type(estimator)))

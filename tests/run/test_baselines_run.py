@@ -126,7 +126,7 @@ def test_who_has_no_rule_for_features_gives_its_own_clusters(train: Command, pre
     ("arguments", "said"),
     [
         ("model=mcvc", ["model=mcvc", "needs answers", "annotations="]),
-        ("model=kmean", ["model=kmean", "nearest is kmeans", "crowd_logistic", "scdc"]),
+        ("model=kmean", ["model/kmean", "kmeans", "crowd_logistic", "scdc"]),
         ("model=kmeans +model.hidden=3", ["model.hidden", "no such setting", "n_init"]),
     ],
 )

@@ -56,7 +56,7 @@ def given(choice: str, name: str, typed: str) -> Given:
                    if name == (f"{g}.{one.spelled}" if g else one.spelled))  # fmt: skip
     values = {} if value is None and not optional else {name: value}
     whole = composed_once(*([choice] if choice else []))
-    return replace(whole, values=values, origins=whole.origins | {name: f"{name}={typed}"})
+    return replace(whole, values=values)
 
 
 @pytest.mark.parametrize(("choice", "name"), CASES.values(), ids=lambda value: value or "-")

@@ -20,7 +20,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OneHotEncoder
 
 from semicrowd.data.frames import PAGE
-from semicrowd.errors import UserError, listed, nearest
+from semicrowd.errors import UserError, listed
 
 NUMBER, DATE, CATEGORY = "number", "date", "category"
 #: Name in messages of a data frame that is passed to an estimator.
@@ -132,9 +132,8 @@ class Columns:
         """Features of items, NaN where a number is missing; notes on categories that the fit did not have."""
         there = set(frame.columns)
         if missing := [one.name for one in self.columns if one.name not in there]:
-            own = {one.name for one in self.columns}
-            raise UserError(f"{where}: no column {listed(missing)}, with which the run was trained"
-                            f"{nearest(missing[0], there - own)}")  # fmt: skip
+            raise UserError(f"{where}: no column {listed(missing)}, with which the run was trained; it has "
+                            f"{', '.join(map(str, frame.columns))[:200]}")  # fmt: skip
         if not self.named:
             return _checked(frame.to_numpy(np.float64), list(frame.columns), where), ()
         frame, parts, notes = _cleaned(frame[[one.name for one in self.columns]]), [], []

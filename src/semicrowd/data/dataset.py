@@ -35,7 +35,7 @@ class Dataset:
     ids : id of each item; None if items have none
     columns : how the columns of a table were converted; None for data without named columns
     notes : what was left out or converted, a line each
-    chosen : setting that the loader has chosen → its value and the reason
+    chosen : setting that the loader has chosen → its value
     """
 
     name: str
@@ -54,7 +54,7 @@ class Dataset:
     ids: tuple[str, ...] | None = None
     columns: Columns | None = None
     notes: tuple[str, ...] = ()
-    chosen: Mapping[str, tuple[Any, str]] = field(default_factory=dict)
+    chosen: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for split, features, labels in (

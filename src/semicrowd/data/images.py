@@ -51,21 +51,20 @@ def load_images(root: Path, settings: ImagesSettings, colour: bool | None = None
     longest = np.array([max(size) for size, _ in headers])
     digest = digest_of(paths)
     if settings.features is not None:
-        features, why = settings.features, ""
+        features = settings.features
     elif settings.size is not None:
-        features, why = "pixels", "data.size is given"
+        features = "pixels"
     else:
         small = float(np.median(longest)) <= SMALL
         features = "pixels" if small else EFFICIENTNET_LITE0
-        why = f"the longer side of half the pictures is {'at most' if small else 'above'} {SMALL} pixels"
-    chosen: dict[str, tuple[Any, str]] = {"features": (features, why)}
+    chosen: dict[str, Any] = {"features": features}
     shape: tuple[int, ...] | None = None
     if features == "pixels":
         alike = len({size for size, _ in headers}) == 1 and longest.max() <= SMALL
         width, height = headers[0][0] if alike else (SIDE, SIDE)
         if settings.shape is not None:
             height, width = settings.shape
-        chosen["size"] = ((height, width), "the size of all pictures" if alike else "a small square")
+        chosen["size"] = height, width
         if colour is None:
             colour = any(mode not in _GREY for _, mode in headers)
         shape = (3, height, width) if colour else (height, width)

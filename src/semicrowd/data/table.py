@@ -11,7 +11,7 @@ import pandas as pd
 from semicrowd.data.columns import Columns, as_list, id_text, ids_of
 from semicrowd.data.dataset import Dataset
 from semicrowd.data.frames import EXPECTED, ID, LABEL, PAGE, SEQUENCE, TEXT_FILES, read_frame
-from semicrowd.errors import UserError, nearest
+from semicrowd.errors import UserError
 from semicrowd.files import expanded, sha256_of
 from semicrowd.settings.sources import TableSettings
 
@@ -38,7 +38,7 @@ def load_table(root: Path, settings: TableSettings) -> Dataset:  # noqa: ARG001 
     for option, names in wanted.items():
         if unknown := [one for one in names if one not in table]:
             raise UserError(f"data.{option}={as_list(unknown)}: {path} has no such column; it has "
-                            f"{', '.join(table.columns)[:200]}{nearest(unknown[0], table.columns)}")  # fmt: skip
+                            f"{', '.join(table.columns)[:200]}")  # fmt: skip
     roles = Counter(one for names in wanted.values() for one in set(names))
     if roles and (most := roles.most_common(1)[0])[1] > 1:
         raise UserError(f"{path}, column {most[0]}: expected in one of data.ignore, data.id and data.label only")

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.workers import WorkerPosterior, worker_frame
 from semicrowd.data.frames import as_pandas
-from semicrowd.errors import UnreliableResultWarning, UserError, naming_extras, nearest, warn
+from semicrowd.errors import UnreliableResultWarning, UserError, naming_extras, warn
 from semicrowd.estimators import docstrings, persistence
 from semicrowd.estimators.inputs import (
     checked_answers,
@@ -79,19 +79,6 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
     random_state: Any
     verbose: Any
     components_: np.ndarray | None = None
-
-    def __new__(cls, *_: Any, **given: Any) -> Self:
-        """Name the most similar parameter of a name that is none; Python only says that it is unexpected."""
-        known = cls._get_param_names()
-        for name in given:
-            if name not in known:
-                limit = "; max_clusters limits it" if "max_clusters" in known else ""
-                itself = f" and finds the number of clusters by itself{limit}"
-                said = itself if name == "n_clusters" else nearest(name, known)
-                if name == "settings":
-                    said = "; SCDC and BayesSCDC take settings"
-                raise TypeError(f"{cls.__name__} has no parameter {name}{said}")
-        return super().__new__(cls)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

@@ -15,7 +15,7 @@ from typing import Any
 
 import yaml
 
-from semicrowd.errors import UserError, nearest
+from semicrowd.errors import UserError
 from semicrowd.files import write_text
 from semicrowd.run.commandline.arguments import folder_name
 from semicrowd.settings.sources import EncodedSettings
@@ -208,8 +208,8 @@ class Plan:
     def experiment(self, name: str) -> Experiment:
         """The experiment called ``name``."""
         if name not in self.experiments:
-            there = f"{nearest(name, self.experiments)}; it has {', '.join(self.experiments)}"
-            raise UserError(f"experiment {name!r} is not in profile {self.profile}{there}")
+            there = ", ".join(self.experiments)
+            raise UserError(f"experiment {name!r} is not in profile {self.profile}; it has {there}")
         return self.experiments[name]
 
     def with_answers(self, name: str) -> list[Experiment]:

@@ -6,7 +6,6 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, Self
 
-import yaml
 from hydra import compose, initialize_config_dir
 from hydra.core.config_store import ConfigNode, ConfigStore
 from hydra.core.global_hydra import GlobalHydra
@@ -28,7 +27,6 @@ from semicrowd.settings.groups import (
     names_of,
     stands_for,
 )
-from semicrowd.settings.training import SlurmSettings
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 #: Folder of the configuration files: that of the installed package, else that of the source tree.
@@ -69,15 +67,6 @@ def register() -> None:
             store.store(group=group, name=choice, node=stands_for(group, choice), package=group)
 
 
-def known_keys() -> list[str]:
-    """Every setting, by its dotted name, and every group."""
-    keys = [name for kind in TOP for name in names_of(kind)]
-    chosen = [f"{group}.{name}" for group, kinds in CHOSEN.items() for kind in kinds for name in names_in(group, kind)]
-    fixed = [f"{group}.{name}" for group, kind in FIXED.items() for name in names_of(kind)]
-    launching = [f"hydra.launcher.{name}" for name in names_of(SlurmSettings)]
-    return list(dict.fromkeys([*keys, *CHOSEN, *FIXED, "experiment", *chosen, *fixed, *launching]))
-
-
 @dataclass(frozen=True)
 class Given:
     """The part of a composed configuration that arguments or configuration files have given.
@@ -86,7 +75,6 @@ class Given:
     ----------
     choices : data, model, annotations → name
     values : dotted setting → value; None if an optional setting was set to null
-    origins : dotted setting or group → the argument, file or choice of another group that has set it
     extra : further values, added by ``+name=value``
     overrides : the arguments
     run_dir, sweep_dir : where the files of a single run, and of a sweep, go
@@ -95,7 +83,6 @@ class Given:
 
     choices: dict[str, str]
     values: dict[str, Any]
-    origins: dict[str, str]
     extra: dict[str, Any] = field(default_factory=dict)
     overrides: tuple[str, ...] = ()
     run_dir: str = "runs/default"
@@ -108,7 +95,7 @@ class Given:
         choices = {group: content[group]["name"] for group in CHOSEN}
         known = {*(name for kind in TOP for name in names_of(kind)), *described_by_name(groups_of(choices))}
         values = {name: value for name, value in dotted(content).items() if name in known}
-        return cls(choices, values, dict.fromkeys([*choices, *values], "config.yaml"))
+        return cls(choices, values)
 
 
 def parsed(overrides: Sequence[str]) -> list[Override]:
@@ -124,7 +111,7 @@ def composed(overrides: Sequence[str]) -> Given:
     Raises
     ------
     HydraException, OmegaConfBaseException
-        For arguments that Hydra cannot read; see :mod:`semicrowd.run.commandline.mistakes`.
+        For arguments that Hydra cannot read.
     UserError
         For an interpolation that cannot be resolved, and for a group that is missing or has an unknown name.
     """
@@ -139,13 +126,9 @@ def composed(overrides: Sequence[str]) -> Given:
             launcher = {"name": cfg.hydra.runtime.choices["hydra/launcher"], **plain(cfg.hydra.launcher)}
         except OmegaConfBaseException as error:
             raise UserError(f"configuration: {str(error).splitlines()[0]}") from error
-    chosen = dict(cfg.hydra.runtime.choices)
-    places = [Path(source.path) for source in cfg.hydra.runtime.config_sources if source.schema == "file"]
-    sources = _Sources(overrides, chosen, places)
     known = {*(name for kind in TOP for name in names_of(kind)), *CHOSEN, *FIXED}
     choices: dict[str, str] = {}
     values: dict[str, Any] = {}
-    origins: dict[str, str] = {}
     for group in (*CHOSEN, *FIXED):
         settings = content.get(group)
         if settings is None:
@@ -156,60 +139,11 @@ def composed(overrides: Sequence[str]) -> Given:
             choices[group] = str(settings.pop("name", None))
             if choices[group] not in CHOSEN[group]:
                 raise UserError(f"{group}.name={choices[group]}: expected one of {', '.join(CHOSEN[group])}")
-            origins[group] = sources.of(group)
         values |= {f"{group}.{name}": value for name, value in settings.items()}
     values |= {name: value for name, value in content.items() if name in known and name not in (*CHOSEN, *FIXED)}
-    for name in list(values):
-        origin = sources.of(name)
-        if origin:
-            origins[name] = origin
-        if values[name] is None and not (origin and name in _optional(choices)):
-            del values[name]
+    optional = {name for name, one in described_by_name(groups_of(choices)).items() if one.optional}
+    said = {one.get_key_element().lstrip("+") for one in OverridesParser.create().parse_overrides(list(overrides))}
+    # Null stands for what is not given, unless an argument has said null.
+    values = {name: value for name, value in values.items() if value is not None or name in optional & said}
     extra = {name: value for name, value in content.items() if name not in known}
-    return Given(choices, values, origins, extra, tuple(overrides), *folders, launcher)
-
-
-def _optional(choices: Mapping[str, str]) -> set[str]:
-    return {name for name, one in described_by_name(groups_of(choices)).items() if one.optional}
-
-
-class _Sources:
-    """Finds which argument, file or choice of another group has set a setting."""
-
-    def __init__(self, overrides: Sequence[str], chosen: Mapping[str, str | None], folders: Sequence[Path]) -> None:
-        self.chosen = chosen
-        parsed = OverridesParser.create().parse_overrides(list(overrides))
-        self.arguments = {one.get_key_element().lstrip("+"): str(one.input_line) for one in parsed}
-        self.said: list[tuple[str, set[str]]] = []
-        for group in ("experiment", *CHOSEN):
-            choice = str(chosen.get(group))
-            paths = (folder / group / f"{choice}.yaml" for folder in folders)
-            self.said += [(f"conf/{group}/{path.name}", _keys_of_file(path)) for path in paths if path.is_file()]
-            self.said.append((f"{group}={choice}", set(chosen_with(group, choice))))
-        self.said.append(("conf/config.yaml", _keys_of_file(CONF / "config.yaml")))
-
-    def of(self, name: str) -> str:
-        """What has set a setting; empty if it was not given."""
-        above = [name, *(name[:end] for end in range(len(name)) if name[end] == ".")]
-        for one in above:
-            if one in self.arguments and (one == name or name in self._named_by(one)):
-                return self.arguments[one]
-        for origin, keys in self.said:
-            if not keys.isdisjoint(above) and (name in keys or any(name in self._named_by(one) for one in above)):
-                return origin
-        return ""
-
-    def _named_by(self, group: str) -> set[str]:
-        """Settings that the choice of a group sets: ``start=cold`` sets start.kind."""
-        named = stands_for(group, str(self.chosen.get(group))) if group in FIXED else {}
-        return {f"{group}.{name}" for name in named}
-
-
-def _keys_of_file(path: Path) -> set[str]:
-    """Dotted settings and groups that a configuration file sets."""
-    content = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-    package = f"{path.parent.name}." if path.parent.name in CHOSEN else ""
-    entries = [entry for entry in content.pop("defaults", []) if isinstance(entry, dict)]
-    keys = [key for one in entries for key, name in one.items() if name]
-    chosen = [key.removeprefix("override ").lstrip("/").partition("@")[0] for key in keys]
-    return {*chosen, *dotted(content, package)}
+    return Given(choices, values, extra, tuple(overrides), *folders, launcher)

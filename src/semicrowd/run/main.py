@@ -54,18 +54,18 @@ def main(arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         raise
     except (Exception, KeyboardInterrupt) as error:
-        return _failed(error, arguments, sweep)
+        return _failed(error, sweep)
     return 0
 
 
-def _failed(error: BaseException, arguments: Sequence[str], sweep: bool) -> int:
+def _failed(error: BaseException, sweep: bool) -> int:
     """Say on the error stream what went wrong; returns the exit code."""
     if isinstance(error, KeyboardInterrupt):
         how = "continues from what the run has kept, if it had got that far, or begins again"
         print(f"interrupted; the same command with resume=true {how}", file=sys.stderr)
         return 130
     if isinstance(error, Exception) and is_mistake(error):
-        print(as_typed(f"error: {explain(error, arguments)}"), file=sys.stderr)
+        print(as_typed(f"error: {explain(error)}"), file=sys.stderr)
         return 2
     if isinstance(error, MemoryError) and not sweep:
         print(f"error: the memory is too small for these settings: {error}", file=sys.stderr)

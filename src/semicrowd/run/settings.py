@@ -14,9 +14,6 @@ from semicrowd.settings.parameters import FitSettings
 from semicrowd.settings.rule import Facts, fit_settings
 from semicrowd.settings.training import RunSettings, TrainingSettings
 
-#: Origin of a value that neither the user nor a rule has set.
-DEFAULT = "default"
-
 
 @dataclass(frozen=True)
 class Resolved:
@@ -26,27 +23,20 @@ class Resolved:
     ----------
     choices : data, model, annotations → name
     values : dotted setting → value
-    origins : dotted setting or group → the argument, file or rule (with its reason) that set it, or ``default``
+    given : those of the values that neither a rule nor a default has set
     extra : what ``+name=value`` has added
     fit : settings of the fit, in the form that the estimator takes; None before the data are known
     """
 
     choices: dict[str, str]
     values: dict[str, Any]
-    origins: dict[str, str]
+    given: dict[str, Any]
     extra: dict[str, Any]
     fit: FitSettings | None = None
 
     def group(self, name: str) -> dict[str, Any]:
         """Settings of a group; ``""`` stands for the settings without a group."""
         return group_of(self.values, name)
-
-    @property
-    def given(self) -> dict[str, Any]:
-        """The values that neither a rule nor a default has set."""
-        nobody = (DEFAULT, "rule: ")
-        return {name: value for name, value in self.values.items()
-                if not self.origins.get(name, DEFAULT).startswith(nobody)}  # fmt: skip
 
     @property
     def content(self) -> dict[str, Any]:
@@ -98,37 +88,34 @@ def given_in_vain(given: Given) -> list[str]:
 
 
 def _argument(given: Given, name: str) -> str:
-    origin = given.origins.get(name, "")
-    return origin if "=" in origin else f"{name}={shown(given.values[name])}"
+    return f"{name}={shown(given.values[name])}"
 
 
-def sources(given: Given, chosen: Mapping[str, tuple[Any, str]] = MappingProxyType({})) -> Resolved:
+def sources(given: Given, chosen: Mapping[str, Any] = MappingProxyType({})) -> Resolved:
     """The settings that do not depend on the data: sources of data and answers, tracking, trainer, seed.
 
     Parameters
     ----------
-    chosen : option of the data → the value that their loader has chosen, and why; empty before they are loaded
+    chosen : option of the data → the value that their loader has chosen; empty before they are loaded
     """
     of_the_fit = METHODS[given.choices["model"]].groups
     groups = {group: kind for group, kind in groups_of(given.choices).items() if group not in of_the_fit}
     kinds: dict[str, Kind] = {"": RunSettings, **groups}
-    ruled = {f"data.{name}": value for name, (value, _) in chosen.items()}
+    ruled = {f"data.{name}": value for name, value in chosen.items()}
     defaults = {name: one.default for name, one in described_by_name(kinds).items()}
     values = {name: given.values.get(name, ruled.get(name, default)) for name, default in defaults.items()}
     for group, kind in kinds.items():
         kind.of(group_of(values, group))  # checks that the settings of the group fit each other
-    origins = _origins(values, given, {f"data.{name}": why for name, (_, why) in chosen.items()})
-    origins |= {group: given.origins[group] for group in given.choices}
-    return Resolved(given.choices, values, origins, given.extra)
+    return Resolved(given.choices, values, _given(values, given), given.extra)
 
 
-def resolved(given: Given, facts: Facts, chosen: Mapping[str, tuple[Any, str]] = MappingProxyType({})) -> Resolved:
+def resolved(given: Given, facts: Facts, chosen: Mapping[str, Any] = MappingProxyType({})) -> Resolved:
     """All settings of a run on data with these facts; ``chosen`` is as in :func:`sources`."""
     before, model = sources(given, chosen), given.choices["model"]
     known = described_by_name(METHODS[model].groups)
     fit_values = {name: value for name, value in given.values.items() if name in known}
     fit = fit_settings(model, fit_values, facts, before.values["protocol"])
-    values, origins = before.values | fit.values, before.origins | _origins(fit.values, given, fit.reasons)
+    values = before.values | fit.values
     if values.get("model.K", 0) > facts.num_items:
         raise UserError(f"model.K={values['model.K']}: more clusters than the {facts.num_items} items of {facts.data}")
     snapshots, last = values["snapshots"], values.get("epochs")
@@ -137,7 +124,7 @@ def resolved(given: Given, facts: Facts, chosen: Mapping[str, tuple[Any, str]] =
             raise UserError(f"snapshots={shown(snapshots)}: expected [], since data={facts.data} has no images to draw")
         if any(epoch > last for epoch in snapshots):
             raise UserError(f"snapshots={shown(snapshots)}: expected a list of epochs from 0 (the start) to {last}")
-    return Resolved(given.choices, values, origins, given.extra, fit)
+    return Resolved(given.choices, values, _given(values, given), given.extra, fit)
 
 
 def resolve(overrides: Sequence[str]) -> dict[str, Any]:
@@ -151,6 +138,5 @@ def resolve(overrides: Sequence[str]) -> dict[str, Any]:
     return Resolved(given.choices, before.values | given.values, {}, given.extra).content
 
 
-def _origins(values: Mapping[str, Any], given: Given, reasons: Mapping[str, str]) -> dict[str, str]:
-    ruled = {name: f"rule: {reasons[name]}" if name in reasons else DEFAULT for name in values}
-    return {name: given.origins.get(name, "argument") if name in given.values else ruled[name] for name in values}
+def _given(values: Mapping[str, Any], given: Given) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if name in given.values}

@@ -108,7 +108,7 @@ def run_sweep(arguments: Sequence[str]) -> None:
         except Exception as error:
             if not is_mistake(error):
                 raise
-            mistakes[job] = explain(error, job.overrides)
+            mistakes[job] = explain(error)
             given.pop(job, None)
     if not given:
         raise next(iter(mistakes.values()))

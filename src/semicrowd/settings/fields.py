@@ -9,7 +9,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from semicrowd.errors import UserError, nearest
+from semicrowd.errors import UserError
 
 #: Function of a value: None if it is valid, else what was expected.
 Rule = Callable[[Any], str | None]
@@ -173,8 +173,8 @@ def check(settings: type, values: Mapping[str, Any], where: str = "") -> None:
     prefix = f"{where}." if where else ""
     for name, value in values.items():
         if name not in known:
-            near, there = nearest(name, spelled.values(), prefix), ", ".join(spelled.values())
-            raise UserError(f"{prefix}{name}: no such setting{near}; there are {there or 'none'}")
+            there = ", ".join(spelled.values())
+            raise UserError(f"{prefix}{name}: no such setting; there are {there or 'none'}")
         if value is None and known[name].optional:
             continue
         expected = known[name].rule(value)

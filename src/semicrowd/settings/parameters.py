@@ -75,11 +75,9 @@ class FitSettings:
     Attributes
     ----------
     model : the method's own settings; for methods other than SCDC and BayesSCDC the estimator before ``fit``
-    reasons : dotted setting → the rule that set it; settings given by the user or left at their default are absent
     """
 
     model: Parameters | GenerativeSettings
-    reasons: Mapping[str, str] = field(default_factory=dict, compare=False, kw_only=True)
 
     @property
     def values(self) -> dict[str, Any]:

@@ -85,7 +85,7 @@ FEW_ANSWERS = 20_000
 def fit_settings(
     method: str, given: Mapping[str, Any], facts: Facts | None, protocol: str = "semicrowd"
 ) -> FitSettings:
-    """All settings of a fit by ``method``, with the reasons of those that the rule sets.
+    """All settings of a fit by ``method``.
 
     Parameters
     ----------
@@ -98,17 +98,16 @@ def fit_settings(
     optional = {name for name, one in described_by_name(kinds).items() if one.optional}
     chosen = {name: value for name, value in given.items() if value is not None or name in optional}
     rules = [] if facts is None else statements(method, chosen, facts, protocol)
-    by_rule = {name: (value, why) for values, why in rules for name, value in values.items()}
+    by_rule = {name: value for values, _ in rules for name, value in values.items()}
     groups: dict[str, dict[str, Any]] = {}
-    for name, value in ({name: value for name, (value, _) in by_rule.items()} | chosen).items():
+    for name, value in (by_rule | chosen).items():
         group, _, setting = name.rpartition(".")
         groups.setdefault(group, {})[setting] = value
     for group in groups.keys() - kinds.keys():
         there = ", ".join(filter(None, kinds))
         raise UserError(f"{group or next(iter(groups[group]))}: no such group of settings; there are {there}")
     made: dict[str, Any] = {group or "training": kind.of(groups.get(group, {})) for group, kind in kinds.items()}
-    reasons = {name: why for name, (_, why) in by_rule.items() if name not in chosen}
-    return (Recipe if METHODS[method].trained else FitSettings)(**made, reasons=reasons)
+    return (Recipe if METHODS[method].trained else FitSettings)(**made)
 
 
 def recipe(method: str, given: Mapping[str, Any], facts: Facts | None, protocol: str = "semicrowd") -> Recipe:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from semicrowd.errors import UserError, nearest
+from semicrowd.errors import UserError
 from semicrowd.settings.data import (
     AnswerSettings,
     CIFAR10Settings,
@@ -369,8 +369,7 @@ def source_settings(group: str, name: str, options: Mapping[str, Any]) -> Settin
     """Settings of the data set (``group`` data) or of the source of answers (``group`` annotations) called ``name``."""
     kinds = {"data": DATA, "annotations": ANSWERS}[group]
     if name not in kinds:
-        near = nearest(str(name), kinds)
-        raise UserError(f"{group}={name}: no such {group}{near}; there are {', '.join(kinds)}")
+        raise UserError(f"{group}={name}: no such {group}; there are {', '.join(kinds)}")
     return kinds[name].of(options)
 
 
