@@ -43,8 +43,9 @@ def test_rows_without_an_answer_and_tasks(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("header", "classes"), [("item,worker,group,task", False), ("item,worker,label", True)])
 def test_groupings_and_classes_are_all_pairs_of_a_task(tmp_path: Path, header: str, classes: bool) -> None:
     random = np.random.default_rng(0)
-    people, items = ("u", "v"), range(4)
-    cells = [(item, worker, random.integers(2), task) for task in range(2) for worker in people for item in items]
+    cells: list[tuple[Any, ...]] = [
+        (item, worker, random.integers(2), task) for task in range(2) for worker in ("u", "v") for item in range(4)
+    ]
     if classes:
         cells = [one[:3] for one in cells if one[3] == 0]
     text = header + "\n" + "\n".join(",".join(map(str, one)) for one in cells)
