@@ -8,7 +8,6 @@ import pytest
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.cells import join_cells, mixed_cells
-from semicrowd.metrics import clustering_scores
 
 
 def answers(labels: np.ndarray, rng: np.random.Generator, number: int, right: float) -> PairAnnotations:
@@ -17,41 +16,6 @@ def answers(labels: np.ndarray, rng: np.random.Generator, number: int, right: fl
     truth = labels[i] == labels[j]
     label = np.where(rng.random(number) < right, truth, ~truth).astype(np.int64)
     return PairAnnotations.from_arrays(i, j, np.zeros(number, int), label, num_items=len(labels))
-
-
-def weights(pairs: PairAnnotations, right: float) -> np.ndarray:
-    return np.where(pairs.label == 1, 1.0, -1.0) * math.log(right / (1 - right))
-
-
-def agreement(clusters: np.ndarray, pairs: PairAnnotations, weight: np.ndarray) -> float:
-    return sum(w for i, j, w in zip(pairs.i, pairs.j, weight, strict=True) if clusters[i] == clusters[j])
-
-
-def test_pieces_of_a_kind_are_joined_by_noisy_answers() -> None:
-    rng = np.random.default_rng(0)
-    kinds = np.repeat([0, 1, 2], 40)
-    cells = 4 * kinds + rng.integers(4, size=120)
-    pairs = answers(kinds, rng, 600, right=0.8)
-    joined = join_cells(cells, pairs, weights(pairs, 0.8), num_clusters=12)
-    assert clustering_scores(kinds, joined)["ari"] == 1.0
-
-
-def test_a_join_that_k_forces_loses_the_least_log_odds() -> None:
-    rng = np.random.default_rng(1)
-    kinds = np.arange(40)  # no two are the same
-    cells = np.arange(40) % 5
-    pairs = answers(kinds, rng, 200, right=0.7)
-    weight = weights(pairs, 0.7)
-    joined = join_cells(cells, pairs, weight, num_clusters=4)
-    gains = {}
-    for a in range(5):
-        for b in range(a):  # by force, from the items
-            gains[a, b] = agreement(np.where(cells == a, b, cells), pairs, weight) - agreement(cells, pairs, weight)
-    (a, b), best = max(gains.items(), key=lambda item: item[1])
-    assert best < 0, "a join that no answer asks for"
-    assert joined.max() == 3
-    assert agreement(joined, pairs, weight) - agreement(cells, pairs, weight) == best
-    assert len(set(joined[(cells == a) | (cells == b)])) == 1
 
 
 @pytest.mark.parametrize("weight", [-1.0, 0.5, 1.5, 1.7, 3.0])
@@ -88,12 +52,6 @@ def test_cells_are_joined_one_by_one_as_the_items_say() -> None:
     assert len(set(sizes)) > 2, "some by the answers, some by force"
 
 
-def test_cells_without_answers_between_them_stay_apart() -> None:
-    pairs = PairAnnotations.from_arrays([0], [1], [0], [0], num_items=6)
-    cells = np.array([0, 1, 2, 0, 1, 2])
-    assert join_cells(cells, pairs, np.array([-2.0]), num_clusters=5).tolist() == cells.tolist()
-
-
 def mixed_by_loops(cells: np.ndarray, pairs: PairAnnotations, weight: np.ndarray, num_clusters: int) -> list[bool]:
     mixed, num_cells = [], cells.max() + 1
     for cell in range(num_cells):
@@ -109,17 +67,6 @@ def mixed_by_loops(cells: np.ndarray, pairs: PairAnnotations, weight: np.ndarray
     return mixed
 
 
-def test_a_mixed_cell_is_one_that_most_of_its_annotated_items_would_leave() -> None:
-    rng = np.random.default_rng(2)
-    kinds = np.repeat([0, 1, 2], 30)
-    cells = kinds.copy()
-    cells[[0, 1, 2, 30, 31, 32, 60, 61]] = 3  # pieces of all kinds
-    pairs = answers(kinds, rng, 1500, right=0.9)
-    weight = weights(pairs, 0.9)
-    expected = mixed_by_loops(cells, pairs, weight, num_clusters=10)
-    assert mixed_cells(cells, pairs, weight, num_clusters=10).tolist() == expected == [False, False, False, True]
-
-
 def test_cells_of_few_items_are_mixed_as_loops_say() -> None:
     """Four cells of random answers, where an item and an answer more or less decide; half of an even number too."""
     seen: list[bool] = []
@@ -132,9 +79,3 @@ def test_cells_of_few_items_are_mixed_as_loops_say() -> None:
         assert mixed_cells(cells, pairs, weight, num_clusters=4).tolist() == expected
         seen += expected
     assert 0.1 < np.mean(seen) < 0.9
-
-
-def test_a_cell_without_answers_is_not_mixed() -> None:
-    pairs = PairAnnotations.from_arrays([0, 0], [1, 2], [0, 0], [1, 0], num_items=5)
-    cells = np.array([0, 0, 1, 2, 2])
-    assert not mixed_cells(cells, pairs, np.array([2.0, -2.0]), num_clusters=5).any()

@@ -51,13 +51,6 @@ def test_the_batch_of_all_answers(answers: PairAnnotations) -> None:
     assert whole.item_weight.dtype == torch.float32
 
 
-def test_graphs_are_made_once() -> None:
-    answers = PairAnnotations.from_arrays([3, 5], [5, 9], [0, 0], [1, 0], num_items=10)
-    assert answers.index is answers.index
-    assert answers.index.whole is answers.index.whole
-    assert answers.index.graph is answers.index.graph
-
-
 def test_no_copy_has_the_index_of_other_answers() -> None:
     answers = PairAnnotations.from_arrays([3, 5], [5, 9], [0, 0], [1, 0], num_items=10)
     kept = answers.index.whole

@@ -127,14 +127,6 @@ def test_components_are_those_of_the_drawn_graph() -> None:
         assert (same == (component[:, None] == component[None])).all()
 
 
-def test_a_sampler_of_more_than_there_is_gives_all() -> None:
-    rng = np.random.default_rng(0)
-    for kind in ("pairs", "tasks", "nodes"):
-        batch = build_sampler(kind, answers(), size=99, in_proportion=1).sample(rng)
-        assert len(batch.i) == 9
-        assert batch.pair_weight == 1
-
-
 def test_auto_takes_tasks_where_there_are_any() -> None:
     found = build_sampler("auto", answers(), size=1, in_proportion=2)
     assert (type(found), found.size) == (TaskSampler, 1)

@@ -61,11 +61,6 @@ def test_two_coin_rates() -> None:
     assert same.mean() == pytest.approx(99 / 499, abs=0.01)
 
 
-def test_two_coin_takes_every_pair_when_asked_for_all() -> None:
-    answers = two_coin(LABELS[:10], np.random.default_rng(3), num_annotators=2, pairs_per_annotator=45)
-    assert _pairs(answers, 0) == _pairs(answers, 1) == {frozenset(p) for p in combinations(range(10), 2)}
-
-
 @pytest.mark.parametrize("count", [200, 201])
 def test_quota_is_on_the_true_relation(count: int) -> None:
     answers = quota(LABELS, np.random.default_rng(4), pairs_per_annotator=count, num_annotated=100)
@@ -143,14 +138,6 @@ def test_tasks_have_the_scheme_of_the_mnist_crowd() -> None:
         relation[a, b] = relation[b, a] = answers.label[rows]
         assert np.array_equal(relation @ relation > 0, relation > 0)
     assert set(placements[answers.annotated]) == {1, 2}
-
-
-def test_tasks_on_fewer_items_than_asked_for() -> None:
-    answers = tasks(LABELS, np.random.default_rng(11))
-    assert len(answers.annotated) == 500
-    small = tasks(LABELS[:40], np.random.default_rng(12), num_annotators=3, num_tasks=20)
-    assert len(small.annotated) == 40
-    assert small.num_pairs == 20 * 630
 
 
 def test_tasks_of_several_sizes() -> None:

@@ -44,13 +44,6 @@ def test_simulated_answers_depend_on_the_seed_alone(pinwheel: Dataset, kind: str
     assert not np.array_equal(first.i, other.i)
 
 
-def test_options_reach_the_simulator(pinwheel: Dataset) -> None:
-    answers = load_annotations("two_coin", pinwheel, 0, ROOT, num_annotators=3, sensitivity=[0.5, 0.6, 0.7])
-    assert answers is not None
-    assert answers.true_sensitivity is not None
-    assert answers.true_sensitivity.tolist() == [0.5, 0.6, 0.7]
-
-
 def test_file(pinwheel: Dataset, tmp_path: Path) -> None:
     (tmp_path / "mine.csv").write_text("i,j,worker,label\n0,499,ann,1\n")
     answers = load_annotations("file", pinwheel, 0, ROOT, path=str(tmp_path / "mine.csv"))
@@ -221,17 +214,6 @@ def test_a_number_of_tasks_that_there_is_not(crowd: Crowd, wrong: Any) -> None:
         UserError, match=rf"^annotations\.num_tasks={shown(wrong)}: expected a whole number from 1 to 91, or null "
     ):
         crowd(0, num_tasks=wrong)
-
-
-@pytest.mark.needs_data
-def test_part_of_the_real_crowd(public_data: Callable[[str], Path]) -> None:
-    root = public_data("mnist_crowd")
-    data = load_dataset("mnist", public_data("mnist"))
-    answers = load_annotations("crowd", data, 3, root, num_tasks=10)
-    assert answers is not None
-    assert (answers.num_pairs, answers.num_tasks) == (6300, 10)
-    assert answers.num_annotators == len(np.unique(answers.worker)) <= 10
-    check_truth(answers, data.labels)
 
 
 @pytest.mark.needs_data

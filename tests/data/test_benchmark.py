@@ -140,11 +140,6 @@ def test_bad_choices(letters: Path, options: dict[str, Any], message: str) -> No
         load_dataset("benchmark", letters, which="letter", **options)
 
 
-def test_unknown_table() -> None:
-    with pytest.raises(UserError, match=r"data\.which=irs: expected iris or wine"):
-        load_dataset("benchmark", Path("unused"), which="irs")
-
-
 def test_tables_of_scikit_learn() -> None:
     data = load_dataset("benchmark", Path("unused"), which="iris")
     assert np.array_equal(data.features, load_iris().data.astype(np.float32))

@@ -3,7 +3,6 @@
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ from semicrowd.data import load_dataset
 from semicrowd.data.cifar10 import CIFAR10_SHAPE, read_batch
 from semicrowd.data.fetch import PUBLIC
 from semicrowd.errors import UserError
-from semicrowd.settings.fields import shown
 
 Write = Callable[..., dict[str, np.ndarray]]
 FOLDER = PUBLIC["cifar10"].folder
@@ -56,14 +54,6 @@ def test_the_whole_test_batch_goes_before_its_part(tmp_path: Path, write_cifar10
     assert set(data.hashes) == {"data_batch_1.bin", "test_batch.bin"}
 
 
-def test_without_a_test_batch_there_is_no_test_split(tmp_path: Path, write_cifar10: Write) -> None:
-    write_cifar10(tmp_path, data_batch_1=5)
-    data = load_dataset("cifar10", tmp_path, pca=2)
-    assert data.features.shape == (5, 2)
-    assert data.test_features is None
-    assert data.test_labels is None
-
-
 def test_components_are_those_of_the_singular_value_decomposition(tmp_path: Path, write_cifar10: Write) -> None:
     records = write_cifar10(tmp_path, data_batch_1=40, test_batch=6)
     data = load_dataset("cifar10", tmp_path, pca=7)
@@ -104,13 +94,6 @@ def test_the_first_batch_is_needed_and_the_others_come_from_the_mirror_when_they
     assert load_dataset("cifar10", tmp_path / "new", pca=None).num_items == 6
 
 
-@pytest.mark.parametrize("pca", [0, 2.5, True, 3073])
-def test_bad_options(pca: Any) -> None:
-    expected = "expected auto, a whole number from 1 to 3072, or null"
-    with pytest.raises(UserError, match=rf"data\.pca={shown(pca)}: {expected}"):
-        load_dataset("cifar10", Path("unused"), pca=pca)
-
-
 def test_a_subset_is_drawn_with_its_labels_and_its_components_are_those_of_all(
     tmp_path: Path, write_cifar10: Write
 ) -> None:
@@ -128,12 +111,6 @@ def test_a_subset_is_drawn_with_its_labels_and_its_components_are_those_of_all(
     assert rows != list(range(15))
     with pytest.raises(UserError, match=r"data\.subset=41: expected 40 at most"):
         load_dataset("cifar10", tmp_path, pca=3, subset=41)
-
-
-def test_more_components_than_images(tmp_path: Path, write_cifar10: Write) -> None:
-    write_cifar10(tmp_path, data_batch_1=5)
-    with pytest.raises(UserError, match=r"data\.pca=6: expected 5 at most, the number of training images"):
-        load_dataset("cifar10", tmp_path, pca=6)
 
 
 @pytest.mark.needs_data

@@ -38,12 +38,6 @@ def test_those_of_the_file_are_taken_for_its_pixels_and_for_no_others(pixels: np
     )
 
 
-def test_a_damaged_file_is_named(pixels: np.ndarray, tmp_path: Path) -> None:
-    place(tmp_path, 3, "none").write_bytes(b"no zip file")
-    with pytest.raises(UserError, match=r"pca-3_standardize-none\.npz: damaged, or not the components"):
-        principal_components(pixels, 3, "none", tmp_path)
-
-
 def test_half_a_file_and_another_kind_of_file_are_named(pixels: np.ndarray, tmp_path: Path) -> None:
     path = place(tmp_path, 3, "none")
     keep(path, pixels, {"scores": principal_components(pixels, 3, "none")})

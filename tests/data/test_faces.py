@@ -5,7 +5,6 @@ import tarfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -162,17 +161,3 @@ def test_what_is_missing_is_named_and_a_wrong_archive_is_left_alone(
         load_dataset("face", tmp_path)
     if content is not None:
         assert [path.read_bytes() for path in (tmp_path / "cmu_faces").iterdir()] == [content]
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"pca": 0}, r"data\.pca=0: expected a whole number from 1 to 600"),
-        ({"pca": 2.5}, r"data\.pca=2\.5: expected a whole number"),
-        ({"standardize": "befor"}, r"data\.standardize=befor: expected none or before or after or both"),
-        ({"pca": None, "standardize": "after"}, r"data\.standardize=after: expected none with data\.pca=null"),
-    ],
-)
-def test_bad_options(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(UserError, match=message):
-        load_dataset("face", Path("unused"), **options)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from semicrowd.data import fetch as module
-from semicrowd.data.fetch import PUBLIC, PublicData, data_root, fetch
+from semicrowd.data.fetch import PublicData, fetch
 from semicrowd.errors import UserError
 
 from .conftest import Served
@@ -56,12 +56,6 @@ def _pack(path: Path, prefix: str, content: dict[str, bytes]) -> None:
             member = tarfile.TarInfo(name)
             member.size = len(some)
             tar.addfile(member, io.BytesIO(some))
-
-
-def test_the_registry_is_complete() -> None:
-    for data in PUBLIC.values():
-        assert set(data.optional) < set(data.files)
-        assert {len(digest) for digest in data.files.values()} <= {64, len("md5:") + 32}
 
 
 def test_the_data_root_goes_before_the_mirror_and_that_before_the_sources(
@@ -152,9 +146,3 @@ def test_runs_that_start_together(public: pytest.MonkeyPatch, tmp_path: Path, se
     with ProcessPoolExecutor(4, get_context("fork")) as pool:
         made = list(pool.map(fetch, ["toy"] * 4, [tmp_path / "root"] * 4))
     assert list(map(_contents, made)) == [CONTENT] * 4
-
-
-def test_data_root(public: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert data_root() == Path(__file__).parents[2] / "data"
-    public.setenv("SEMICROWD_DATA", str(tmp_path))
-    assert data_root() == tmp_path

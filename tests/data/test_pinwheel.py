@@ -1,26 +1,13 @@
 """The pinwheel against its recipe, undone by hand."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from semicrowd.data import load_dataset
-from semicrowd.errors import UserError
 
 ROOT = Path("unused")
-
-
-def test_shape_and_classes() -> None:
-    data = load_dataset("pinwheel", ROOT, num_classes=3, points_per_class=40)
-    assert data.num_classes == 3
-    assert data.labels is not None
-    assert (data.num_items, data.num_features) == (120, 2)
-    assert np.bincount(data.labels).tolist() == [40, 40, 40]
-    assert data.features.dtype == np.float32
-    assert data.image_shape is None
-    assert data.test_features is None
 
 
 def test_arms_are_gaussian_after_unbending() -> None:
@@ -45,17 +32,3 @@ def test_points_depend_on_the_seed_of_the_data_alone() -> None:
     other = load_dataset("pinwheel", ROOT, data_seed=1)
     assert not np.array_equal(first.features, other.features)
     assert first.hashes != other.hashes
-
-
-def test_items_are_in_random_order() -> None:
-    labels = load_dataset("pinwheel", ROOT).labels
-    assert labels is not None
-    assert np.count_nonzero(np.diff(labels)) > 300
-
-
-@pytest.mark.parametrize(
-    ("name", "value"), [("num_classes", 0), ("points_per_class", -1), ("data_seed", -1), ("num_classes", 2.5)]
-)
-def test_bad_option(name: str, value: Any) -> None:
-    with pytest.raises(UserError, match=rf"^data\.{name}={value}: expected a whole number"):
-        load_dataset("pinwheel", ROOT, **{name: value})

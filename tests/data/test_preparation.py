@@ -47,11 +47,6 @@ def test_units_order_and_constant_columns_change_nothing(table: np.ndarray, chan
     np.testing.assert_allclose(of(changed(table)), of(table), atol=1e-4)
 
 
-def test_new_items_are_prepared_as_the_others(table: np.ndarray) -> None:
-    pipeline = fit_preparation(table)
-    np.testing.assert_array_equal(prepared(pipeline, table[:3]), prepared(pipeline, table)[:3])
-
-
 def test_wide_tables_keep_the_first_components(table: np.ndarray) -> None:
     wide = np.random.default_rng(1).normal(size=(150, 2 * MAX_COMPONENTS))
     assert of(wide).shape == (150, MAX_COMPONENTS)
@@ -79,13 +74,6 @@ def test_a_category_has_the_weight_of_one_number_however_many_values_it_has(tabl
         # Over all pairs, an item with itself included, the mean squared distance is twice the variance.
         apart = pairwise_distances(ColumnScaler().fit_transform(one_hot(column))) ** 2
         assert apart.mean() == pytest.approx(2)
-
-
-def test_a_category_of_two_values_is_one_yes_or_no_column() -> None:
-    yes = np.array([0, 1, 1, 0, 1, 0, 0, 0, 0, 1], np.float32)[:, None]
-    both = ColumnScaler().fit_transform(one_hot(np.array(["n", "y"])[yes[:, 0].astype(int)]))
-    alone = StandardScaler().fit_transform(yes)
-    np.testing.assert_allclose(pairwise_distances(both), pairwise_distances(alone), atol=1e-5)
 
 
 def test_without_one_hot_columns_features_are_standardised(table: np.ndarray) -> None:

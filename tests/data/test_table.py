@@ -88,11 +88,6 @@ def test_other_files_of_tables(tmp_path: Path, write: Callable[[pd.DataFrame, Pa
     np.testing.assert_array_equal(data.features, [[1.5, 1, 0], [np.nan, 0, 1], [3, 1, 0]])
 
 
-def test_an_index_of_a_parquet_file_has_the_ids(tmp_path: Path) -> None:
-    pd.DataFrame({"x": np.arange(6.0)})[::2].to_parquet(tmp_path / "mine.parquet")
-    assert _load(tmp_path / "mine.parquet").ids == ("0", "2", "4")
-
-
 def test_arrays(tmp_path: Path) -> None:
     X = np.array([[1.0, 2], [3, np.nan], [5, 6]])
     np.save(tmp_path / "mine.npy", X)

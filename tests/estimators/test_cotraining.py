@@ -9,7 +9,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine, make_blobs, make_moons
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
-from semicrowd import SCDC, CoTraining, UnreliableResultWarning, UserError, load
+from semicrowd import SCDC, CoTraining, UnreliableResultWarning, load
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.simulate import two_coin
 from semicrowd.data import load_dataset
@@ -179,8 +179,3 @@ def test_the_result_does_not_depend_on_the_number_of_processes() -> None:
     assert first["unseen"].notna().sum() > 1
     assert first.equals(second)
     assert (fits[0].memberships_ == fits[1].memberships_).all()
-
-
-def test_a_number_of_processes() -> None:
-    with pytest.raises(UserError, match="n_jobs=0: expected a whole number from 1 to 1024, or -1"):
-        CoTraining(n_jobs=0).fit(TABLE)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from semicrowd import DPM, DeepDPM, load
+from semicrowd import DPM, DeepDPM
 from semicrowd.data import load_dataset
 from semicrowd.errors import UserError
 from semicrowd.estimators.inputs import checked_answers
@@ -94,21 +94,6 @@ def test_a_stopped_fit_goes_on_to_the_same_bytes(tmp_path: Path, monkeypatch: py
     assert whole.epochs_ == again.epochs_ == [2, 4, 6, 7]
     assert whole.workers_ is not None
     assert whole.workers_.equals(again.workers_)
-
-
-def test_a_checkpoint_of_another_fit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(driver, "EVERY", -1.0)
-    DeepDPM(**SHORT).fit(POINTS, monitor=Monitor(tmp_path))
-    with pytest.raises(UserError, match="the checkpoint is not of this fit"):
-        DeepDPM(**SHORT | {"width": 8}).fit(POINTS, monitor=Monitor(tmp_path, resume=True))
-
-
-def test_a_file_has_all_that_is_needed(tmp_path: Path) -> None:
-    found = DeepDPM(**SHORT, keep_every=4).fit(POINTS)
-    found.save(tmp_path / "model.pt")
-    other = load(tmp_path / "model.pt")
-    assert np.array_equal(other.predict_proba(POINTS + 1), found.predict_proba(POINTS + 1))
-    assert np.array_equal(other.transform(POINTS, 4), found.transform(POINTS, 4))
 
 
 def test_answers_part_what_the_points_do_not() -> None:

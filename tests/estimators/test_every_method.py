@@ -110,12 +110,6 @@ def test_seeds(quick: Callable[..., CrowdClusterer], problem: Problem, name: str
             quick(name, random_state=wrong).fit(*problem)
 
 
-def test_parameters_of_numpy_are_numbers_too(quick: Callable[..., CrowdClusterer], problem: Problem) -> None:
-    plain = quick("deep_mcvc", hidden=(4, 3), n_restarts=2).fit(*problem)
-    numpy = quick("deep_mcvc", hidden=np.array([4, 3]), n_restarts=np.int32(2), n_clusters=np.int64(3)).fit(*problem)
-    assert plain.bounds_.tobytes() == numpy.bounds_.tobytes()
-
-
 @pytest.mark.parametrize("name", PARAMETERS)
 def test_values_that_make_no_sense_are_refused_by_name(name: str, problem: Problem) -> None:
     for one in described(PARAMETERS[name]):

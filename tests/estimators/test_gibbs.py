@@ -12,7 +12,7 @@ from semicrowd.errors import UserError
 from semicrowd.estimators import ESTIMATORS
 from semicrowd.fitting import iterate as driver
 from semicrowd.fitting.monitor import Monitor
-from semicrowd.methods.gibbs import SampledClusterer, _Fit
+from semicrowd.methods.gibbs import _Fit
 
 RNG = np.random.default_rng(0)
 LABELS = np.repeat(np.arange(3), 15)
@@ -127,12 +127,6 @@ def test_counts() -> None:
     plain = DPM(**SHORT, family="multinomial").fit(COUNTS)
     scaled = DPM(**SHORT, family="multinomial", count_scale=32.0).fit(shares)
     assert np.array_equal(plain.chains_["log_likelihood"], scaled.chains_["log_likelihood"])
-
-
-def test_all_of_them_are_here() -> None:
-    # The max-margin mixture runs on the same chains, and has tests of its own.
-    sampled = {name for name in ESTIMATORS if issubclass(ESTIMATORS[name], SampledClusterer)}
-    assert sampled == {*NAMES, "mmgm"}
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -19,7 +19,6 @@ from semicrowd.errors import UserError
 from semicrowd.estimators.inputs import checked_answers, labels_alone, names_of_rows
 from semicrowd.estimators.persistence import load
 from semicrowd.methods.constrained_kmeans import ConstrainedKMeans
-from semicrowd.methods.generative import SCDC
 from semicrowd.methods.unsupervised import KMeansOnly
 
 ROWS = [(0, 1, 7, 1, 3), (1, 2, 7, 0, 3), (0, 3, 12, 1, 9)]
@@ -30,12 +29,6 @@ def _is(answers: PairAnnotations | None, **expected: Any) -> None:
     expected = {"i": [0, 1, 0], "j": [1, 2, 3], "worker": [0, 0, 1], "label": [1, 0, 1], **expected}
     for name, values in expected.items():
         assert np.asarray(getattr(answers, name)).tolist() == values, name
-
-
-def test_items_and_answers_that_have_changed_places_are_refused() -> None:
-    answers = pd.DataFrame(ROWS, columns=["i", "j", "worker", "label", "task"])
-    with pytest.raises(UserError, match="swapped"):
-        ConstrainedKMeans(2).fit(answers, np.eye(4))
 
 
 def test_arrays_of_three_to_five_columns() -> None:
@@ -107,11 +100,6 @@ def test_a_column_of_ids_names_the_rows_of_a_shuffled_data_frame() -> None:
     assert model.labels_[1] == model.labels_[3] != model.labels_[2]
 
 
-def test_floats_in_an_index_are_called_as_in_a_csv() -> None:
-    names = names_of_rows(pd.DataFrame({"x": [1, 2, 3, 4]}, index=[1.0, 2.0, 7.0, 9.0]))
-    assert names == ("1", "2", "7", "9")
-
-
 @pytest.mark.parametrize("routed", [False, True])
 def test_a_pipeline_passes_answers_on_by_its_names_and_by_metadata_routing(routed: bool) -> None:
     rng = np.random.default_rng(0)
@@ -124,68 +112,21 @@ def test_a_pipeline_passes_answers_on_by_its_names_and_by_metadata_routing(route
     assert adjusted_rand_score(np.repeat([0, 1], 20), last.labels_) == 1.0
 
 
-@pytest.mark.parametrize("name", ["scdc", "kmeans"])
-def test_a_pipeline_that_passes_data_frames_on_keeps_their_names(name: str) -> None:
-    rng = np.random.default_rng(0)
-    X = pd.DataFrame(np.repeat([0, 9], 20)[:, None] + rng.normal(size=(40, 2)), columns=["a", "b"])
-    X.index = pd.Index([f"item {row}" for row in range(40)])
-    last: Any = KMeansOnly(2) if name == "kmeans" else SCDC(n_clusters=2, epochs=1, settings={"start.kind": "cells"})
-    pipeline = make_pipeline(StandardScaler(), last).set_output(transform="pandas")
-    pairs = pd.DataFrame([["item 0", "item 1", 1], ["item 0", "item 30", 0]], columns=["i", "j", "label"])
-    pipeline.fit(X, **{f"{pipeline.steps[-1][0]}__pairs": pairs})
-    assert list(last.feature_names_in_) == ["a", "b"]
-    assert len(pipeline.predict(X)) == 40
-    if name == "kmeans":
-        assert adjusted_rand_score(np.repeat([0, 1], 20), last.labels_) == 1.0
-    else:
-        assert last.workers_["pairs"].tolist() == [2]
-
-
-@pytest.mark.parametrize("y", [np.array([0, 1, 1, 0]), [0, 1], ["a", "b"], pd.Series([1.0, 2.0])])
-def test_labels_are_not_taken_for_answers(y: Any) -> None:
-    assert labels_alone(y)
-
-
-@pytest.mark.parametrize(
-    ("X", "error", "message"),
-    [
-        ([[1.0, np.nan], [0, 1], [2, 3]], UserError, "X, row 0, column 1: NaN"),
-        ([[1.0, 2], [-np.inf, 1], [2, 3]], UserError, "X, row 1, column 0: -inf"),
-        ([[1.0, 2], [3e38, 1], [2, 3]], UserError, "X, row 1, column 0: 3e"),
-        ([["a", "b"], ["c", "d"]], UserError, "X: .*strings"),
-        ([[1 + 1j, 2], [1, 2]], UserError, "X: Complex data not supported"),
-        ([1.0, 2.0], UserError, "X: Expected 2D array, got 1D array instead"),
-        (np.zeros((2, 2, 2)), UserError, "X: .*dim 3"),
-        (np.zeros((0, 2)), UserError, "X: Found array with 0 sample"),
-        ([[1.0], [2.0]], UserError, "n_clusters=4: expected at most n_samples=2"),
-    ],
-)
-def test_items_that_are_none_are_refused(X: Any, error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=message) as caught:
-        KMeansOnly().fit(X)
-    assert "\n" not in str(caught.value)
-
-
-def test_columns_have_names() -> None:
-    frame = pd.DataFrame(np.eye(5), columns=list("abcde"))
-    model = KMeansOnly(2).fit(frame)
-    assert model.feature_names_in_.tolist() == list("abcde")
-    assert model.predict(frame[list("edcba")]).tolist() == model.labels_.tolist()
-
-
 MIXED = pd.DataFrame({
     "id": [f"u{k}" for k in range(12)], "x": [0.0, 1, 0, 1, 0, np.nan, 50, 51, 50, 51, 50, 51],
     "kind": list("aaaaaabbbbbb"), "label": [0] * 6 + [1] * 6,
 })  # fmt: skip
 
 
-def test_a_data_frame_is_read_as_a_table_of_the_command_line_is() -> None:
+def test_a_data_frame_is_read_as_a_table_of_the_command_line_is(tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match="column label is left out"):
         model = ConstrainedKMeans(2).fit(MIXED, pairs=[("u0", "u1", 1), ("u1", "u7", 0)])
     assert model.feature_names_in_.tolist() == ["x", "kind=a", "kind=b", "x is empty"]
     known = MIXED["x"].notna()
     assert adjusted_rand_score(MIXED["label"][known], model.labels_[known]) == 1.0
-    assert model.predict(MIXED[["kind", "x"]]).tolist() == model.labels_.tolist()
+    model.save(tmp_path / "model.pt")
+    for one in (model, load(tmp_path / "model.pt")):
+        assert one.predict(MIXED[["kind", "x"]]).tolist() == model.labels_.tolist()
     for wrong, named in ((MIXED[["x"]].assign(kinds="a"), "kind"), (MIXED[["kind"]].assign(x="two"), "row 0, column x"),
                          (MIXED.set_axis(["x", "x", "kind", "label"], axis=1), "column x")):  # fmt: skip
         with pytest.raises(UserError, match=named):
@@ -207,33 +148,6 @@ def test_categories_of_integers_are_categories_and_masks_are_gaps() -> None:
         KMeansOnly(2).fit(masked)
     filled = KMeansOnly(2).fit(pd.DataFrame(masked, columns=["a", "b"]))
     assert filled.feature_names_in_.tolist() == ["a", "b", "b is empty"]
-
-
-def test_a_model_in_a_file_finds_columns_by_name(tmp_path: Path) -> None:
-    frame = MIXED[["x", "kind"]]
-    model = KMeansOnly(2).fit(frame)
-    model.save(tmp_path / "model.pt")
-    loaded = load(tmp_path / "model.pt")
-    assert loaded.predict(frame[["kind", "x"]]).tolist() == model.labels_.tolist()
-    assert loaded.columns_ == model.columns_
-
-
-def test_answers_as_y_that_are_no_table_are_refused_as_answers() -> None:
-    with pytest.raises(UserError, match="pairs"):
-        KMeansOnly(2).fit(np.eye(4), [(0, 1, 1), (1, 2)])
-
-
-def test_labels_as_y_are_said_not_to_be_used() -> None:
-    with pytest.warns(UserWarning, match="y:"):
-        KMeansOnly(2).fit(np.eye(4), [0, 1, 0, 1])
-    with pytest.raises(UserError, match="pairs"):
-        KMeansOnly(2).fit(np.eye(4), pairs=[0, 1, 0, 1])
-
-
-def test_a_sparse_matrix_is_made_dense_up_to_a_bound() -> None:
-    assert len(KMeansOnly(2).fit(csr_array(np.eye(4))).labels_) == 4
-    with pytest.raises(UserError, match=r"745\.1 GiB when it is made dense.*TruncatedSVD"):
-        KMeansOnly(2).fit(csr_array((10**6, 10**5)))
 
 
 def test_cross_validation_keeps_rows_and_answers_together() -> None:
@@ -264,11 +178,6 @@ def test_answers_about_some_items_are_those_of_both_ends() -> None:
         answers[[0, 2]]
 
 
-def test_a_column_of_answers_that_is_there_twice_is_refused() -> None:
-    with pytest.raises(UserError, match="column label"):
-        checked_answers(pd.DataFrame([[0, 1, 1, 1]], columns=["i", "j", "label", "label"]), 4)
-
-
 def test_a_person_has_one_name_however_it_is_written() -> None:
     found = checked_answers([(0, 1, 7, 1), (0, 2, "7", 0), (1, 2, " 7", 0)], 4)
     assert found is not None
@@ -285,3 +194,36 @@ def test_a_column_of_ids_comes_before_an_index_with_gaps() -> None:
     assert (found.i.tolist(), found.j.tolist()) == ([0, 2], [1, 7])
     with pytest.raises(UserError, match="column i"):
         checked_answers([(1, 3, 1), (4, 9, 0)], 9, ids=ids, index=index)
+
+
+PAIRS = pd.DataFrame(ROWS, columns=["i", "j", "worker", "label", "task"])
+
+
+@pytest.mark.parametrize(
+    ("X", "pairs", "named"),
+    [
+        ([[1.0, np.nan], [0, 1], [2, 3]], None, "X, row 0, column 1"),
+        ([[1.0, 2], [-np.inf, 1], [2, 3]], None, "X, row 1, column 0"),
+        ([[1.0, 2], [3e38, 1], [2, 3]], None, "X, row 1, column 0"),
+        ([["a", "b"], ["c", "d"]], None, "X"),
+        ([[1 + 1j, 2], [1, 2]], None, "X"),
+        ([1.0, 2.0], None, "X"),
+        (np.zeros((0, 2)), None, "X"),
+        (csr_array((10**6, 10**5)), None, "X"),
+        ([[1.0]], None, "n_clusters=2"),
+        (PAIRS, np.eye(4), "swapped"),
+        (np.eye(4), [(0, 1, 1), (1, 2)], "pairs"),
+        (np.eye(4), pd.DataFrame([[0, 1, 1, 1]], columns=["i", "j", "label", "label"]), "column label"),
+    ],
+)
+def test_what_is_refused_is_named(X: Any, pairs: Any, named: str) -> None:
+    with pytest.raises(UserError, match=named) as caught:
+        ConstrainedKMeans(2).fit(X, pairs)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("y", [np.array([0, 1, 1, 0]), [0, 1, 0, 1], list("abab"), pd.Series([1.0, 2.0, 1.0, 2.0])])
+def test_labels_are_not_taken_for_answers(y: Any) -> None:
+    assert labels_alone(y)
+    with pytest.warns(UserWarning, match="y:"):
+        KMeansOnly(2).fit(np.eye(4), y)

@@ -137,17 +137,6 @@ def test_items_without_answers_are_predicted() -> None:
     assert MCVC(3, n_restarts=4).fit(moved, pairs).bound_ == pytest.approx(model.bound_, rel=1e-6)
 
 
-def test_same_seed_same_result() -> None:
-    features, labels = _blobs(3, 20)
-    pairs = quota(labels, stream(5, "test"), sensitivity=QUALITY, specificity=QUALITY, pairs_per_annotator=60)
-    first, again, other = (
-        DeepMCVC(3, n_restarts=2, n_steps=60, random_state=seed).fit(features, pairs) for seed in (3, 3, 4)
-    )
-    assert first.bounds_.tobytes() == again.bounds_.tobytes()
-    assert first.labels_.tobytes() == again.labels_.tobytes()
-    assert first.bounds_.tobytes() != other.bounds_.tobytes()
-
-
 def test_bounds_on_the_way_and_a_fit_that_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     features, labels = _blobs(3, 20)
     pairs = quota(labels, stream(5, "test"), sensitivity=QUALITY, specificity=QUALITY, pairs_per_annotator=60)

@@ -1,6 +1,5 @@
 """Configuration files and settings hold together; what is given is known with where it came from."""
 
-import re
 import subprocess
 import sys
 from itertools import product
@@ -12,12 +11,10 @@ from hypothesis import given as drawn
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from semicrowd.estimators import ESTIMATORS
-from semicrowd.run.commandline.help import help_page
 from semicrowd.run.composition import CONF, composed, parsed
 from semicrowd.run.sweep import combinations
 from semicrowd.settings.fields import described, plain, shown
-from semicrowd.settings.groups import CHOSEN, FIXED, SEVERAL, choice_of, names_in, names_of, what_is
+from semicrowd.settings.groups import CHOSEN, FIXED, SEVERAL, choice_of, names_of
 from semicrowd.settings.training import SlurmSettings
 
 from .conftest import composed_once
@@ -35,17 +32,6 @@ def test_every_choice_composes_and_gives_nothing_but_itself(group: str, name: st
     others = {other: choice for other, choice in found.choices.items() if other != group}
     own = {"model": "cotrain"} if group == "data" and name in OWN else {}
     assert others == {other: choice for other, choice in composed_once().choices.items() if other != group} | own
-
-
-def test_help_says_in_a_line_what_every_choice_is_and_no_two_are_the_same() -> None:
-    page = help_page()
-    for group, kinds in CHOSEN.items():
-        lines = [what_is(group, name) for name in kinds]
-        assert len(set(lines)) == len(lines)
-        for (name, kind), line in zip(kinds.items(), lines, strict=True):
-            assert line.endswith(".")
-            assert not line.startswith(f"{kind.__name__}(")  # what a dataclass has without a docstring
-            assert re.search(rf"^  {group}={name} +{re.escape(line)}( \*)?$", page, re.M)
 
 
 @pytest.mark.parametrize("name", OWN)
@@ -104,21 +90,6 @@ def test_interpolations_and_sweeps_over_the_choices_of_a_group() -> None:
     assert [job.overrides for job in jobs] == list(expected)
 
 
-def test_there_are_few_files_and_few_settings() -> None:
-    files = [path for path in CONF.rglob("*") if path.is_file()]
-    assert len(files) <= 30
-    assert {path.parent.name for path in files} == {"conf", "experiment", "profile", "launcher"}
-    assert set(CHOSEN["model"]) == set(ESTIMATORS)
-    for model in ("bayes", "scdc"):
-        kinds = [CHOSEN["model"][model], *(FIXED[group] for group in ("nets", "start", "views"))]
-        assert sum(len(names_of(kind)) for kind in kinds) <= 47
-
-
-def test_names_of_settings_are_read_of_the_methods_files_as_they_are() -> None:
-    found = {name: sorted(names_in("model", name)) for name in CHOSEN["model"]}
-    assert found == {name: sorted(names_of(kind)) for name, kind in CHOSEN["model"].items()}
-
-
 def test_a_slip_of_the_finger_loads_no_method() -> None:
     """PyTorch and scikit-learn take seconds."""
     use = """
@@ -151,5 +122,3 @@ def test_null_is_a_value_where_a_setting_is_optional_and_otherwise_not_given() -
                        st.one_of(st.integers(), st.booleans(), st.floats(allow_nan=False, allow_infinity=False))))
 def test_what_is_given_comes_through_as_it_is(values: dict[str, object]) -> None:
     assert composed([f"{key}={shown(value)}" for key, value in values.items()]).values == values
-
-

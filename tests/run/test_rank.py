@@ -50,13 +50,6 @@ def test_as_many_processes_as_the_run_wants(
     check_processes(composed(["trainer=ddp", f"trainer.devices={place().size}"]))  # type: ignore[union-attr]
 
 
-def test_a_sweep_is_not_started_many_times_over(train: Command, tmp_path: Path) -> None:
-    done = train("-m", "seed=0-1", "trainer=ddp", **SRUN)
-    assert done.returncode == 2
-    assert done.stderr.startswith("error: -m: srun has started 2 processes, each of which would do the whole sweep")
-    assert not list(tmp_path.iterdir())
-
-
 @pytest.mark.parametrize("fails", [False, True])
 @pytest.mark.parametrize("before", [{}, {"LOCAL_RANK": "1", "MASTER_PORT": "12345"}], ids=["clean", "left behind"])
 def test_a_job_leaves_the_environment_and_the_command_as_they_were(
@@ -102,19 +95,6 @@ def test_of_processes_that_torchrun_has_started_none_starts_others(
         assert sys.argv is argv
         assert os.environ["LOCAL_RANK"] == "1"
     assert os.environ["WORLD_SIZE"] == "4"
-
-
-def test_a_process_whose_first_has_gone_before_it_began_ends_by_itself(tmp_path: Path) -> None:
-    gone = subprocess.Popen(["true"])
-    gone.wait()
-    # Its run's configuration takes forever: a pipe that nobody writes to.
-    os.mkfifo(tmp_path / "config.yaml")
-    command = [sys.executable, "-m", "semicrowd.run.rank", str(tmp_path), str(gone.pid)]
-    left = subprocess.Popen(command, env=environment(tmp_path) | {"PYTHONPATH": str(SOURCE)})
-    try:
-        assert left.wait(timeout=120) == 1
-    finally:
-        left.kill()
 
 
 @pytest.mark.slow

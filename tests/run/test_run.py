@@ -14,26 +14,15 @@ import yaml
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import normalized_mutual_info_score
 
-from semicrowd.files import read_status, sha256_of
 from semicrowd.starts.recent import RECENT
 
-from .conftest import Command, rows_of, wait_until
+from .conftest import Command, rows_of
 
 #: A short run with answers whose data are in the test's folder.
 WHOLE = ("data=table", "data.path=items.csv", "model.K=4", "epochs=3", "batch_size=10", "hydra.run.dir=run",
          "start.teach_epochs=5")  # fmt: skip
 #: With a quick start.
 SHORT = (*WHOLE, "start=cells")
-
-
-@pytest.mark.usefixtures("table", "answers")
-@pytest.mark.parametrize("model", ["bayes", "scdc"])
-def test_no_epochs_is_the_start_alone(train: Command, tmp_path: Path, model: str) -> None:
-    arguments = (*SHORT, f"model={model}", "annotations=file", "annotations.path=answers.csv", "epochs=0")
-    done = train(*arguments)
-    assert done.returncode == 0, done.stderr
-    assert json.loads((tmp_path / "run" / "metrics.json").read_text())["epochs"] == 0
-    assert not (tmp_path / "run" / "checkpoints").exists()
 
 
 @pytest.mark.usefixtures("table", "answers", "quick_cotraining")
@@ -146,13 +135,6 @@ def test_a_run_with_nothing_given_has_a_place_and_truth_of_simulated_workers(tra
     assert "finished before" in same.stderr
 
 
-def test_hydras_own_pages_take_their_flags_anywhere(train: Command, tmp_path: Path) -> None:
-    done = train("seed=3", "--cfg", "job")
-    assert done.returncode == 0, done.stderr
-    assert yaml.safe_load(done.stdout)["seed"] == 3
-    assert not list(tmp_path.iterdir())
-
-
 #: A run of four epochs that last long enough to be stopped between two of them.
 LONG = ("data.points_per_class=50", "annotations=two_coin", "epochs=4", "batch_size=6", "seed=0", "start=cold")
 
@@ -204,18 +186,6 @@ def test_a_run_that_is_stopped_says_so_and_resumed_it_ends_as_one_that_was_not(
     assert done.returncode == 0, done.stderr
     for name in ("assignments.csv", "workers.csv", "curves.csv", "restarts.csv"):
         assert (run / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
-
-
-def test_a_method_that_is_fitted_once_says_that_it_was_stopped(
-    start: Callable[..., "Popen[str]"], tmp_path: Path
-) -> None:
-    """No Lightning is there to take the signal."""
-    process = start("data=pinwheel", "model=dpm", "model.n_sweeps=100000", "annotations=none", "hydra.run.dir=killed")
-    wait_until(lambda: read_status(tmp_path / "killed").get("status") == "running", 60)
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
-    assert process.returncode == 130, err
-    assert read_status(tmp_path / "killed")["status"] == "interrupted"
 
 
 @pytest.mark.usefixtures("table", "answers")
@@ -285,49 +255,6 @@ def test_a_run_does_not_go_on_with_inputs_that_have_changed(train: Command, tmp_
     anew = train(*command)
     assert anew.returncode == 0, anew.stderr
     assert f"{run}: replaces the run that was there (finished)" in anew.stderr
-
-
-@pytest.mark.usefixtures("table", "answers")
-def test_the_file_of_the_data_is_hashed_once(train: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It may be large, and what its loader has read is what counts."""
-    hashed: list[Path] = []
-
-    def noted(path: Path) -> str:
-        hashed.append(path)
-        return sha256_of(path)
-
-    for module in ("semicrowd.data.table", "semicrowd.run.files.inputs"):
-        monkeypatch.setattr(f"{module}.sha256_of", noted)
-    command = ["data=table", "data.path=items.csv", "model=kmeans", "model.K=2", "hydra.run.dir=run",
-               "annotations=file", "annotations.path=answers.csv"]  # fmt: skip
-    assert train(*command).returncode == 0
-    assert sorted(map(str, hashed)) == ["answers.csv", "items.csv"]
-    kept = json.loads((tmp_path / "run" / "provenance.json").read_text())["files"]
-    assert kept == {name: sha256_of(tmp_path / name) for name in ("items.csv", "answers.csv")}
-
-
-@pytest.mark.slow
-def test_a_checkpoint_that_is_damaged(
-    train: Command, start: Callable[..., "Popen[str]"], tmp_path: Path
-) -> None:
-    long = [*LONG, "epochs=1000", "hydra.run.dir=run"]
-    process = start(*long)
-    run = tmp_path / "run"
-    wait_for_epoch(run, 1)
-    process.kill()
-    process.communicate(timeout=60)
-
-    checkpoint = run / "checkpoints" / "last.ckpt"
-    whole = checkpoint.read_bytes()
-    for damaged in (whole[: len(whole) // 2], b""):
-        checkpoint.write_bytes(damaged)
-        done = train(*long, "resume=true")
-        assert done.returncode == 2
-        assert done.stderr.splitlines() == [
-            f"error: {checkpoint}: corrupt checkpoint; delete it and start again without resume=true"
-        ]
-        assert checkpoint.read_bytes() == damaged
-        assert not (run / "metrics.json").exists()
 
 
 def test_evaluation_that_failed_is_done_again_without_training(train: Command, tmp_path: Path, table: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from semicrowd.errors import UserError
 from semicrowd.run.composition import composed
 from semicrowd.run.files.config import check_same, read_config, same_given, write_config
-from semicrowd.run.settings import check_given, given_in_vain, resolve, resolved
+from semicrowd.run.settings import check_given, resolve, resolved
 from semicrowd.settings.rule import Facts
 
 MNIST = Facts(60_000, 784, (28, 28), True, 57_330, 2759, 91, "mnist", 10)
@@ -78,15 +78,6 @@ def test_what_does_not_go_together_is_refused_before_there_are_data(arguments: s
     with pytest.raises(UserError) as error:
         check_given(composed(arguments.split()))
     assert said in str(error.value)
-
-
-def test_a_method_fitted_once_says_what_it_has_no_use_for() -> None:
-    notes = given_in_vain(composed(["model=kmeans", "restarts=3", "protocol=paper"]))
-    assert notes == [
-        "protocol=paper: has no effect with model=kmeans",
-        "restarts=3: has no effect with model=kmeans",
-    ]
-    assert given_in_vain(composed(["restarts=3"])) == given_in_vain(composed(["model=kmeans"])) == []
 
 
 def test_a_resumed_run_may_change_how_and_not_what() -> None:

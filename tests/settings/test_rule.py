@@ -11,9 +11,8 @@ import pytest
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.errors import UserError
 from semicrowd.settings.model import BayesSettings, NetSettings, SCDCSettings
-from semicrowd.settings.parameters import Recipe
-from semicrowd.settings.rule import FEW_ANSWERS, Facts, fit_settings, recipe, statements
-from semicrowd.settings.training import StartSettings, TrainingSettings, ViewSettings
+from semicrowd.settings.rule import FEW_ANSWERS, Facts, fit_settings, recipe
+from semicrowd.settings.training import TrainingSettings, ViewSettings
 
 PINWHEEL = Facts(500, 2, num_answers=980, num_annotated=100, data="pinwheel", num_classes=5)
 FACE = Facts(624, 20, num_answers=1000, num_annotated=600, data="face", num_classes=4)
@@ -52,61 +51,7 @@ def test_the_papers_protocol_is_the_papers(facts: Facts, epochs: int, batch: int
     assert isinstance(scdc, SCDCSettings)
     assert (scdc.initial_quality, scdc.drop_mass) == ("paper", 0.0)
     assert (scdc.K, scdc.latent_dim) == (model.K, model.latent_dim)
-
-
-#: What MNIST had been given by name, before the rule looked at facts alone.
-PIXELS: dict[str, Any] = {"K": 50, "latent_dim": 8, "hidden": (500, 500), "likelihood": "bernoulli"}
-OF_BAYES: dict[str, Any] = {"amortisation": 10.0, "step_size": 0.002, "max_sweeps": 3}
-OF_START: dict[str, Any] = {"epochs": 8, "learning_rate": 0.001, "cells": 100, "candidates": 3}
-ALONE: dict[str, Any] = {"kind": "communities", "epochs": 12}
 FEW = replace(MNIST, num_tasks=5, num_answers=3150, num_annotated=180)
-CROWD = {
-    "tasks": MNIST,
-    "answers": replace(MNIST, num_tasks=0),
-}
-
-
-@pytest.mark.parametrize("facts", CROWD.values(), ids=CROWD.keys())
-def test_mnist_with_answers(facts: Facts) -> None:
-    given: dict[str, Any] = {"precision": "auto"}
-    assert recipe("bayes", {}, facts) == Recipe(
-        BayesSettings(**PIXELS, **OF_BAYES), NetSettings(**given), StartSettings(**OF_START, teach_epochs=50),
-        ViewSettings(), TrainingSettings(epochs=8),
-    )  # fmt: skip
-    assert recipe("scdc", {"nets.kind": "mlp"}, facts) == Recipe(
-        SCDCSettings(**PIXELS, drop_mass=0.01),
-        NetSettings(**given), StartSettings(**OF_START | ALONE, teach_epochs=2), ViewSettings("affine"),
-        TrainingSettings(epochs=6),
-    )  # fmt: skip
-    conv = Recipe(
-        BayesSettings(**PIXELS, **OF_BAYES | {"amortisation": 100.0}, sample_size=2 if facts.num_tasks else None),
-        NetSettings("conv", **given), StartSettings(**OF_START | {"epochs": 4}, teach_epochs=50),
-        ViewSettings("affine"), TrainingSettings(epochs=8, batch_size=64),
-    )  # fmt: skip
-    assert recipe("bayes", {"nets.kind": "conv"}, facts) == conv
-    sampler = {"model.sampler": "pairs"}
-    pairs = recipe("bayes", {"nets.kind": "conv", **sampler}, facts)
-    assert pairs == replace(conv, model=replace(conv.model, sampler="pairs", sample_size=None))
-
-
-@pytest.mark.parametrize("one", [without_answers(MNIST), FEW], ids=["none", "few tasks"])
-def test_mnist_with_few_answers_or_none(one: Facts) -> None:
-    facts, views = one, ViewSettings("affine")
-    bayes = Recipe(
-        BayesSettings(**PIXELS, **OF_BAYES | {"step_size": 0.005}), NetSettings(precision="auto"),
-        StartSettings(**OF_START | ALONE, teach_epochs=50), views, TrainingSettings(epochs=8),
-    )  # fmt: skip
-    assert recipe("bayes", {}, facts) == bayes
-    assert isinstance(bayes.model, BayesSettings)
-    of_tasks = 2 if facts.num_tasks else None
-    model = replace(bayes.model, amortisation=100.0, sample_size=of_tasks)
-    conv = replace(bayes, model=model, nets=NetSettings("conv", "auto"))
-    assert recipe("bayes", {"nets.kind": "conv"}, facts) == conv
-    assert recipe("scdc", {"nets.kind": "mlp"}, facts) == Recipe(
-        SCDCSettings(**PIXELS, drop_mass=0.01),
-        NetSettings(precision="auto"),
-        StartSettings(**OF_START | ALONE, teach_epochs=2), views, TrainingSettings(epochs=6),
-    )  # fmt: skip
 
 
 @pytest.mark.parametrize("facts", [MNIST, without_answers(MNIST), FEW], ids=["answers", "none", "few tasks"])
@@ -180,11 +125,6 @@ def test_what_is_given_counts_more_than_a_rule(protocol: str) -> None:
     assert (found.model.K, found.training.epochs, found.start.kind) == (7, 3, "cells")
     assert found.nets.precision == "float32"
     assert found.model.likelihood == "bernoulli"  # None is not given
-    assert all(why and "\n" not in why and len(why) <= 110 for _, why in statements("bayes", given, MNIST, protocol))
-
-
-def test_null_is_a_value_of_an_optional_setting() -> None:
-    assert recipe("bayes", {"nets.kind": "conv", "model.sample_size": None}, MNIST).model.sample_size is None
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from semicrowd.errors import UserError
 from semicrowd.settings.data import PIXEL_COMPONENTS, CIFAR10Settings
-from semicrowd.settings.sources import FaceSettings, TasksSettings, source_settings
+from semicrowd.settings.sources import FaceSettings, source_settings
 
 
 def test_none_is_a_value_of_optional_settings_alone() -> None:
@@ -22,11 +22,6 @@ def test_principal_components_are_those_of_pixels() -> None:
     assert CIFAR10Settings(pca=7).components == 7
     assert CIFAR10Settings(pca=None).components is None
     assert CIFAR10Settings(features="efficientnet_lite0").components is None
-
-
-def test_lists_and_single_numbers_are_rates() -> None:
-    found = source_settings("annotations", "tasks", {"sensitivity": [0.9] * 48, "specificity": 1})
-    assert found == TasksSettings(sensitivity=(0.9,) * 48, specificity=1)
 
 
 @pytest.mark.parametrize(
