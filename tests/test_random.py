@@ -14,7 +14,6 @@ import torch
 from scipy import stats
 
 import semicrowd
-from semicrowd.errors import UserError
 from semicrowd.random import stream, torch_stream
 
 ADDRESSES = [(seed, name, *rest) for seed in range(4) for name in ("init", "order", "noise")
@@ -74,14 +73,3 @@ def test_streams_are_the_same_in_another_process() -> None:
         env={**os.environ, "PYTHONHASHSEED": "123"},
     )  # fmt: skip
     assert int(result.stdout) == stream(3, "order", 7).integers(2**40)
-
-
-def test_torch_generators_live_on_the_device_asked_for() -> None:
-    assert torch_stream(0, "noise", device="cpu").device == torch.device("cpu")
-
-
-@pytest.mark.parametrize("make", [stream, torch_stream])
-def test_a_negative_seed_is_refused(make: object) -> None:
-    assert callable(make)
-    with pytest.raises(UserError, match="seed=-1: expected an integer >= 0"):
-        make(-1, "init")

@@ -42,21 +42,6 @@ def test_images_stand_in_their_rows_and_columns_with_a_pixel_between(shape: tupl
     assert len(np.unique(drawn[~seen])) == 1  # the grey between them
 
 
-@pytest.mark.parametrize("rows", [1, 3])
-def test_names_stand_in_the_middle_of_their_row(rows: int) -> None:
-    axes = Figure().subplots()
-    draw_grid(axes, np.zeros((rows, 2, 6)), (2, 3), ["a", "b", "c"][:rows])
-    # Rows of two pixels with one between: the edges of row r are at 3 r + 1/2 and 3 r + 5/2 of pixel centres at 0, 1, …
-    np.testing.assert_allclose(axes.get_yticks(), [1.5, 4.5, 7.5][:rows])
-
-
-def test_values_beyond_black_and_white_are_cut() -> None:
-    axes = Figure().subplots()
-    draw_grid(axes, np.array([[[-1.0, 2.0]]]), (1, 2), ["a"])
-    drawn = mosaic(axes)
-    assert (drawn.min(), drawn.max()) == (0, 1)
-
-
 def test_rows_are_the_clusters_in_use_by_proportion() -> None:
     samples = np.random.default_rng(0).random((4, 3, 6))
     (axes,) = image_samples(samples, np.array([0.3, 0.001, 0.5, 0.199]), (2, 3), "title").axes
@@ -64,12 +49,6 @@ def test_rows_are_the_clusters_in_use_by_proportion() -> None:
     assert names == ["cluster 2: 50.0 %", "cluster 0: 30.0 %", "cluster 3: 19.9 %"]
     expected = samples[[2, 0, 3]].reshape(3, 3, 2, 3, 1).repeat(3, axis=-1)
     np.testing.assert_allclose(pieces(mosaic(axes), 2, 3), expected)
-
-
-def test_at_most_25_rows_and_that_is_said() -> None:
-    figure = image_samples(np.zeros((40, 1, 4)), np.full(40, 1 / 40), (2, 2), "title")
-    assert len(figure.axes[0].get_yticks()) == 25
-    assert "40 clusters in use, one a row; the 25 largest drawn" in figure.get_suptitle()
 
 
 @pytest.mark.parametrize("shape", [(2, 4), (3, 2, 4)])
@@ -85,14 +64,6 @@ def test_a_row_is_an_epoch_a_column_a_cluster_and_brightness_its_proportion(shap
             bright = WEIGHTS[epoch, cluster] / WEIGHTS[epoch].max()
             np.testing.assert_allclose(drawn[epoch, column], np.broadcast_to(bright * image, (2, 4, 3)))
     assert [label.get_text() for label in axes.get_yticklabels()] == ["start: 3 in use", "epoch 7: 3 in use"]
-
-
-def test_fifty_clusters_fit_on_a_page() -> None:
-    snapshots = Snapshots(np.arange(5), np.full((5, 50), 0.02), np.zeros((5, 50, 784)))
-    figure = training_samples(snapshots, (28, 28), "title")
-    width, height = figure.get_size_inches()
-    assert 10 < width < 18
-    assert 2 < height < width
 
 
 def test_clusters_in_use_are_those_of_half_a_percent_or_more() -> None:

@@ -1,16 +1,14 @@
 """Scatter plots show every point once, in colours that agree between panels."""
 
-from itertools import combinations
 
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
 from sklearn.metrics import silhouette_score
 
 from semicrowd.figures.plane import sampled_points, scatter
-from semicrowd.figures.style import COLOURS, MARKERS, look, ranks_by_size, ranks_like
+from semicrowd.figures.style import ranks_by_size, ranks_like
 
 
 def drawn(axes: Axes) -> dict[str, tuple[np.ndarray, str]]:
@@ -53,23 +51,6 @@ def test_a_class_has_the_colour_of_its_cluster() -> None:
     assert len({colour for _, colour in clusters_drawn.values()}) == 4
 
 
-def test_small_clusters_are_counted_apart() -> None:
-    points, clusters = groups([990, 999, 11])
-    clusters[:3] = 7
-    axes = scatter(points, clusters, None, "title", "feature").axes[0]
-    assert axes.get_title() == "4 clusters found, 3 with ≥ 0.5 % of the items"
-    assert sorted(text.get_text() for text in axes.texts) == ["0", "1", "2"]
-
-
-def test_many_points_are_thinned_and_that_is_said() -> None:
-    points, clusters = groups([8000, 2000])
-    figure = scatter(points, clusters, None, "title", "feature")
-    found = drawn(figure.axes[0])
-    assert sum(len(group) for group, _ in found.values()) == 3000
-    assert figure.get_suptitle() == "title (3000 of 10000 items drawn)"
-    assert "cluster 0: 80.0 %" in str(figure.axes[0].collections[0].get_label())
-
-
 @pytest.mark.parametrize("unused", [0, 3])
 def test_more_dimensions_show_the_clusters_apart(unused: int) -> None:
     rng = np.random.default_rng(0)
@@ -95,14 +76,6 @@ def test_without_three_clusters_principal_components_are_drawn() -> None:
     np.testing.assert_allclose(found.var(0, ddof=1), variances[:2], rtol=1e-6)
 
 
-def test_clusters_on_a_line_are_drawn() -> None:
-    points = np.zeros((90, 3))
-    clusters = np.repeat(np.arange(3), 30)
-    points[:, 0] = clusters * 10 + np.random.default_rng(0).normal(size=90)
-    found = drawn(scatter(points, clusters, None, "title", "latent dimension").axes[0])
-    assert sum(len(group) for group, _ in found.values()) == 90
-
-
 def test_samples_have_the_colours_of_the_scatter_plot() -> None:
     points, clusters = groups([10, 30, 20])
     samples = np.stack([points[clusters == k][:5] for k in range(3)] + [np.zeros((5, 2))])
@@ -115,33 +88,8 @@ def test_samples_have_the_colours_of_the_scatter_plot() -> None:
         assert found[f"cluster {k}"][1] == other[f"cluster {k}"][1]
 
 
-def test_looks_differ_for_64_groups() -> None:
-    assert len({look(rank) for rank in range(64)}) == 64 == len(COLOURS) * len(MARKERS)
-
-
 def test_ranks_are_a_bijection_with_more_groups_than_the_reference() -> None:
     rng = np.random.default_rng(0)
     groups_, reference = rng.integers(7, size=200), rng.integers(4, size=200)
     assert sorted(ranks_like(groups_, reference).values()) == list(range(7))
     assert ranks_like(reference, reference) == ranks_by_size(reference)
-
-
-def test_classes_have_their_names() -> None:
-    points, clusters = groups([30, 20])
-    names = ["a very long name of a class", "$\\x"]
-    right = scatter(points, clusters, clusters, "title", "feature", names).axes[1]
-    assert [text.get_text() for text in right.texts] == ["a very long nam…", "$\\x"]
-    assert str(right.collections[0].get_label()) == "class a very long nam…: 60.0 %"
-    FigureCanvasAgg(right.get_figure()).draw()  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("names", [None, [f"class {k}" for k in range(10)]])
-def test_names_of_groups_on_top_of_each_other_keep_apart(names: list[str] | None) -> None:
-    """Ten groups with one middle: no name covers another one."""
-    points, numbers = np.random.default_rng(0).normal(size=(400, 2)), np.arange(400) % 10
-    figure = scatter(points, numbers, numbers, "title", "feature", names)
-    FigureCanvasAgg(figure).draw()
-    texts = figure.axes[1].texts
-    assert len(texts) >= 6
-    boxes = [text.get_window_extent() for text in texts]
-    assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))

@@ -1,6 +1,5 @@
 """The figures of a run: which there are, and that the files are images."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -63,24 +62,12 @@ def test_planar_data(tmp_path: Path) -> None:
     assert sorted(tmp_path.rglob("*")) == sorted([tmp_path / "figures", *paths])  # no temporary file stays
 
 
-def test_images_with_annotators(tmp_path: Path) -> None:
-    names = [path.name for path in run_figures(tmp_path, **images())]
-    assert names == ["samples.png", "workers.png", "curves.png"]
-
-
 def test_snapshots_of_images_are_drawn_and_those_of_points_are_not(tmp_path: Path) -> None:
     snapshots = Snapshots(np.arange(2), np.full((2, 4), 0.25), np.random.default_rng(0).random((2, 4, 12)))
     names = [path.name for path in run_figures(tmp_path, **images(), snapshots=snapshots)]
     assert names == ["samples.png", "workers.png", "curves.png", "training_samples.png"]
     drawn = run_figures(tmp_path, **planar(), snapshots=snapshots)
     assert "training_samples.png" not in [path.name for path in drawn]
-
-
-def test_features_that_cannot_be_shown_have_no_samples(tmp_path: Path) -> None:
-    run = images()
-    run |= {"data": replace(run["data"], image_shape=None), "rows": []}
-    names = [path.name for path in run_figures(tmp_path, **run)]
-    assert names == ["workers.png"]
 
 
 def test_a_folder_that_is_a_file_is_named(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import pytest
 import torch
 from torchvision.transforms.v2 import functional as one  # type: ignore[import-untyped]
 
-from semicrowd.errors import UserError
 from semicrowd.models.views import HUE, build_views, cropped, recoloured
 from semicrowd.settings.training import ViewSettings
 
@@ -75,14 +74,6 @@ def test_a_view_is_what_its_draws_say() -> None:
         torch.testing.assert_close(view, seen, rtol=0, atol=2e-5)
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-def test_without_motion_a_view_is_the_image(shape: tuple[int, ...]) -> None:
-    views = build_views(ViewSettings(kind="colour", **STILL), shape)
-    assert views is not None
-    given = images(shape).flatten(1)
-    torch.testing.assert_close(views.of(given, seeded()), given, rtol=0, atol=2e-6)
-
-
 def test_images_that_share_a_draw_are_moved_alike() -> None:
     views, given = build_views(ViewSettings(kind="colour"), SHAPES[0]), images(SHAPES[0]).flatten(1)
     assert views is not None
@@ -101,9 +92,3 @@ def test_colour_images_can_be_turned_too() -> None:
     found = colour.of(given.flatten(1), seeded()).unflatten(1, shape)
     for number in range(3):
         torch.testing.assert_close(found[:, number].flatten(1), grey.of(given[:, number].flatten(1), seeded()))
-
-
-@pytest.mark.parametrize("shape", [None, (8, 8), (1, 8, 8), (4, 8, 8)])
-def test_what_has_not_three_colours_is_refused(shape: tuple[int, ...] | None) -> None:
-    with pytest.raises(UserError, match=r"views=colour: these data are no images in three colours; use views=none"):
-        build_views(ViewSettings(kind="colour"), shape)

@@ -50,12 +50,6 @@ def test_a_layer_is_one_convolution_for_each_restart(
         torch.testing.assert_close(out[r], alone, atol=1e-5, rtol=1e-5)
 
 
-def test_images_with_a_restart_axis_of_one_are_shared() -> None:
-    layer = RestartConv(2, 4, 3, generators(1, 2))
-    images = normal(6, 2, 9, 8)
-    torch.testing.assert_close(layer(images[None]), layer(images))
-
-
 def test_untrained_layers_keep_the_scale_of_their_input() -> None:
     layer = RestartConv(50, 80, 3, generators(1, 2), gain=1.0)
     inner = layer(normal(20, 50, 9, 9))[..., 1:-1, 1:-1]  # at the border zeros take part

@@ -7,7 +7,6 @@ import torch
 from scipy.stats import logistic
 from torch import nn
 
-from semicrowd.nets.build import NetBuilder
 from semicrowd.nets.classifier import ClusterEncoder
 from semicrowd.nets.decoder import (
     MIN_VARIANCE,
@@ -18,7 +17,6 @@ from semicrowd.nets.decoder import (
     positive,
 )
 from semicrowd.nets.mlp import MLP, RestartLinear
-from semicrowd.settings.model import BayesSettings, NetSettings
 
 from .conftest import generators
 
@@ -49,17 +47,6 @@ def test_networks_without_a_signal_have_the_initial_variance(initial: float) -> 
         torch.testing.assert_close(variance, torch.full_like(variance, expected))
     density = torch.distributions.Normal(decoder.mean(x), expected**0.5).log_prob(items).sum(-1)
     torch.testing.assert_close(decoder.log_likelihood(x, items), density, rtol=1e-4, atol=1e-3)
-
-
-def test_decoders_by_name() -> None:
-    kinds = {"gaussian": GaussianDecoder, "bernoulli": BernoulliDecoder, "logistic": LogisticDecoder}
-    for name, kind in kinds.items():
-        settings = BayesSettings(latent_dim=2, hidden=(7, 5), likelihood=name, linear_skip=False)
-        decoder = NetBuilder(settings, NetSettings(), 3, None, generators(1)).decoder()
-        assert isinstance(decoder, kind)
-        assert isinstance(decoder.net, MLP)
-        assert decoder.net.skip is None
-        assert decoder.mean(torch.zeros(1, 4, 2)).shape == (1, 4, 3)
 
 
 def _logistic() -> tuple[LogisticDecoder, torch.Tensor, torch.Tensor, torch.Tensor]:

@@ -4,7 +4,7 @@ import statistics
 
 import pytest
 
-from semicrowd.report.cells import Cell, PaperValue, format_difference, format_value, summarise
+from semicrowd.report.cells import Cell, PaperValue, format_difference, summarise
 
 
 def test_summary_is_the_sample_mean_and_deviation() -> None:
@@ -14,13 +14,6 @@ def test_summary_is_the_sample_mean_and_deviation() -> None:
     assert summary.mean == pytest.approx(statistics.mean(values))
     assert summary.sd == pytest.approx(statistics.stdev(values))
     assert (summary.num_runs, summary.seeds) == (4, (0, 1, 2, 5))
-
-
-def test_one_run_has_no_deviation_and_no_run_no_summary() -> None:
-    single = summarise([0.5], [3])
-    assert single is not None
-    assert single.sd is None
-    assert summarise([], []) is None
 
 
 @pytest.mark.parametrize(("values", "seeds"), [([float("nan")], [0]), ([0.5, float("inf")], [0, 1]), ([0.5], [0, 1])])
@@ -43,15 +36,3 @@ def test_difference_has_its_sign_and_times_are_ratios(
 ) -> None:
     cell = Cell("row", quantity, PaperValue("row", quantity, paper), summarise(ours, range(len(ours))))
     assert format_difference(cell) == expected
-
-
-def test_difference_needs_both_numbers() -> None:
-    assert format_difference(Cell("row", "nmi", PaperValue("row", "nmi", 0.9))) == "–"
-    assert format_difference(Cell("row", "nmi", None, summarise([0.9], [0]))) == "–"
-
-
-def test_value_text() -> None:
-    assert format_value(0.81237, 0.021, "nmi") == "0.812 ± 0.021"
-    assert format_value(8, None, "clusters") == "8"
-    assert format_value(-0.25, None, "sensitivity rank") == "−0.250"
-    assert format_value(177.3, None, "seconds_per_epoch") == "177.3 s"
