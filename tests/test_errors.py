@@ -9,11 +9,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 import semicrowd as semicrowd_package
-from semicrowd.__main__ import COMMANDS
-from semicrowd.__main__ import main as semicrowd
 from semicrowd.errors import UserError, without_traceback
 
 
@@ -34,22 +31,12 @@ def much() -> int:
     return 0
 
 
-def little() -> int:
-    print("a line")
-    return 0
-
-
-def table() -> int:
-    Console(width=80).print("a line\n" * 10_000)
-    return 0
-
-
 def help_page() -> int:
     argparse.ArgumentParser().parse_args(["--help"])
     return 0
 
 
-@pytest.mark.parametrize("main", [much, little, table, help_page])
+@pytest.mark.parametrize("main", [much, help_page])
 def test_a_command_that_nobody_reads_ends_as_others_do(main: Callable[[], int]) -> None:
     with unread():
         assert without_traceback(main)() == 141
@@ -63,20 +50,6 @@ def test_a_mistake_is_told_even_so(capsys: pytest.CaptureFixture[str]) -> None:
     with unread():
         assert without_traceback(mistaken)() == 2
     assert capsys.readouterr().err == "error: items.csv: no such file\n"
-
-
-def test_a_pipe_to_a_process_of_ours_is_another_matter() -> None:
-    def worker() -> int:
-        raise BrokenPipeError
-
-    with pytest.raises(BrokenPipeError):
-        without_traceback(worker)()
-
-
-@pytest.mark.parametrize("command", [*COMMANDS, None])
-def test_every_command_is_of_that_kind(command: str | None) -> None:
-    with unread():
-        assert semicrowd(["--help"] if command is None else [command, "--help"]) == 141
 
 
 COMMAND = [sys.executable, "-B", "-m", "semicrowd"]

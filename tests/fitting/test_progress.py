@@ -47,12 +47,3 @@ def test_a_verbose_fit_says_what_it_does_and_another_one_nothing(
         return
     assert re.search(r"^\[\d+ s\] start: candidate 1 of \d+: few cells", said.err, re.M)
     assert re.search(r"^\[\d+ s\] iteration 19/20, \d+ s left$", said.err, re.M)
-
-
-@pytest.mark.usefixtures("quick_cotraining")
-def test_a_fit_that_takes_its_result_from_an_earlier_one_says_so(capsys: pytest.CaptureFixture[str]) -> None:
-    answers = simulate.two_coin(KIND, np.random.default_rng(1), num_annotators=3, pairs_per_annotator=80)
-    for again in (False, True):
-        CoTraining(random_state=0, verbose=True).fit(X, pairs=answers)
-        said = capsys.readouterr().err
-        assert ("[0 s] start: co-training as in an earlier fit of this process\n" in said) == again

@@ -12,10 +12,9 @@ from tests.small_fits import SmallFit, small_fit
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.errors import UserError
-from semicrowd.files import RunDirectory
 from semicrowd.fitting.module import ClusteringModule
 from semicrowd.fitting.monitor import Monitor
-from semicrowd.fitting.snapshots import Snapshots, read_snapshots, write_snapshots
+from semicrowd.fitting.snapshots import Snapshots, read_snapshots
 from semicrowd.fitting.training import train
 from semicrowd.random import torch_stream
 from semicrowd.settings.training import RunSettings, TrainerSettings
@@ -80,13 +79,6 @@ def test_they_hold_the_best_restart_at_the_start_after_the_epochs_and_at_the_end
     assert not np.array_equal(found.samples[0], found.samples[1])
 
 
-def test_the_start_is_the_model_before_its_first_step(tmp_path: Path) -> None:
-    kept = run(new("bayes", restarts=1), tmp_path, snapshots=(0,))
-    fresh = new("bayes", restarts=1).model
-    assert kept is not None
-    np.testing.assert_array_equal(kept.weights[0], fresh.cluster_weights()[0].float().numpy())
-
-
 def test_all_else_is_the_same_with_and_without_them(tmp_path: Path) -> None:
     with_them, without = new("bayes"), new("bayes")
     assert run(with_them, tmp_path / "0", snapshots=(0, 1, 2)) is not None
@@ -118,15 +110,7 @@ def test_a_run_that_is_stopped_and_resumed_has_those_of_one_that_was_not(tmp_pat
     assert names[0].read_bytes() == names[1].read_bytes()
 
 
-def test_a_new_run_removes_those_of_an_earlier_one(tmp_path: Path) -> None:
-    directory = RunDirectory(tmp_path)
-    directory.set_status("finished")
-    write_snapshots(Snapshots(np.arange(1), np.ones((1, 2)), np.ones((1, 2, 3))), tmp_path)
-    directory.set_aside()
-    assert read_snapshots(tmp_path) is None
-
-
 @pytest.mark.parametrize("wanted", [(-1,), (0.5,), 3, (True,), "start"])
 def test_what_is_no_list_of_epochs_is_refused(wanted: Any) -> None:
-    with pytest.raises(UserError, match=r"^snapshots=.*: expected a list"):
+    with pytest.raises(UserError, match=r"^snapshots="):
         RunSettings(snapshots=wanted)

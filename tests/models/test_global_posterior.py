@@ -8,12 +8,10 @@ import torch
 from scipy import stats
 from tests.small_fits import SmallFit
 
-from semicrowd.errors import UserError
 from semicrowd.expfam import dirichlet, normal_inverse_wishart
 from semicrowd.expfam.shared_prior import HYPERPRIOR_SD
 from semicrowd.inference.mixture import mixture_prior
 from semicrowd.models.bayes import BayesSCDC
-from semicrowd.settings.model import BayesSettings
 
 Build = Callable[..., SmallFit[BayesSCDC]]
 
@@ -23,13 +21,6 @@ def test_readings_of_the_dirichlet_prior(bayes: Build, kind: str, expected: floa
     assert dirichlet.to_standard(mixture_prior(kind, 50, 2).pi)[0, 7] == pytest.approx(expected)
     model = bayes(K=50, concentration=kind).model
     assert torch.allclose(dirichlet.to_standard(model.globals.prior("pi")), torch.tensor(expected).double())
-
-
-def test_unknown_readings_are_refused() -> None:
-    with pytest.raises(UserError, match="concentration=flat: expected paper or corrected or released"):
-        BayesSettings(concentration="flat")
-    with pytest.raises(UserError, match="annotators=none: expected empirical or fixed"):
-        BayesSettings(annotators="none")
 
 
 def test_the_priors_and_first_values_of_the_appendix(bayes: Build) -> None:

@@ -80,12 +80,6 @@ def test_what_fails_stops_what_reads_it_and_nothing_else(folder: Path, monkeypat
     assert "error: not run, since code failed" in Path(str(TASKS[1].command["log"])).read_text()
 
 
-def test_a_task_that_found_nothing_to_do_keeps_its_seconds(folder: Path) -> None:
-    keep_seconds({"long": 30.0, "short": 0.2})
-    keep_seconds({"long": 0.1, "short": 0.3})
-    assert json.loads(all_experiments.HERE.read_text()) == {"long": 30.0, "short": 0.2}
-
-
 def test_ctrl_c_of_a_task_ends_all(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Scripted(monkeypatch, SECONDS, {"long": 130})
     with pytest.raises(KeyboardInterrupt):
@@ -125,17 +119,6 @@ def test_a_process_that_dies_is_a_failure_and_the_next_task_has_another(folder: 
     worker = Worker({**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT / 'src'}"})
     assert worker.run(own_task(folder, "dies", "os.kill(os.getpid(), 9)"))[0] == -9
     assert worker.run(own_task(folder, "fine", "return 0"))[0] == 0
-    worker.end()
-
-
-def test_a_process_that_dies_between_two_tasks_is_replaced(folder: Path) -> None:
-    worker = Worker({**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT / 'src'}"})
-    fine = own_task(folder, "fine", "return 0")
-    assert worker.run(fine)[0] == 0
-    assert worker._process is not None
-    worker._process.kill()
-    worker._process.wait()
-    assert worker.run(fine)[0] == 0
     worker.end()
 
 

@@ -1,7 +1,6 @@
 """Composed configurations: what reaches them, and what does not."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -61,16 +60,3 @@ def test_shared_answers_have_one_file_and_a_sweep_names_its_runs(folder: Path) -
     answers = yaml.safe_load((folder / "set" / "answers.yaml").read_text())
     assert answers["runs"] == [*of_seven, *(f"num_annotated-9_seed-{seed}" for seed in (0, 1))]
     assert answers["answers"][0]["name"] == "quota"
-
-
-def test_each_has_its_files_and_a_broken_one_leaves_the_others_alone(folder: Path) -> None:
-    broken = Experiment("broken", {"data": "mnist", "model": "bias"}, (0,), Answers("crowd", {"number": 3}))
-    write_configurations([mnist("model=scdc"), broken])
-
-    def read(name: str) -> Any:
-        return yaml.safe_load((folder / name).read_text())
-
-    assert read("some/run.yaml") == run_settings(mnist("model=scdc"))
-    assert read("some/answers.yaml") == {}
-    assert "bias" in read("broken/run.yaml")["error"]
-    assert set(read("broken/answers.yaml")) == {"error"}

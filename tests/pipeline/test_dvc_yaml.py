@@ -58,9 +58,3 @@ def test_experiments_depend_on_all_that_they_read(profile: str) -> None:
             assert folder in fetched or folder in {*stage["deps"]} & of_stages
     own = {"fifteen_scenes", "har", "nus_animals", "reuters10k", "stl10"}
     assert {f"data/{name}" for name in own} <= set(stage["deps"])
-
-
-def test_what_was_stopped_goes_on() -> None:
-    """DVC must not remove what has been done before."""
-    for name in ("answers", "experiments"):
-        assert all(out[next(iter(out))] == {"persist": True} for out in stages()[name]["outs"])

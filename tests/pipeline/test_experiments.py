@@ -153,12 +153,6 @@ def test_an_experiment_of_a_group_has_what_the_group_says_and_one_that_nobody_na
         plan.experiment("two")
 
 
-def test_a_group_of_unknown_experiments_is_refused(tiny: Path) -> None:
-    tiny.write_text(TINY.replace("[one, other]", "[one, nobody]"))
-    with pytest.raises(UserError, match="nobody"):
-        load_plan(tiny)
-
-
 def test_answers_have_their_options_and_those_of_their_fallback(tiny: Path) -> None:
     answers = load_plan(tiny).experiment("one").answers
     assert answers == Answers("crowd", {"num_tasks": 5}, Answers("tasks", {"sensitivity": 0.7}))
@@ -188,16 +182,6 @@ def test_a_sweep_has_a_run_for_each_seed_at_each_point_with_each_set_of_answers(
         "python src/train.py -m data=pinwheel model=mcvc annotations=quota annotations.pairs_per_annotator=60 "
         "annotations.num_annotated=7,9,30 seed=0,4"
     )
-
-
-def test_command_by_hand(tiny: Path) -> None:
-    plan = load_plan(tiny)
-    commands = [plan.experiment(name).command() for name in ("one", "other", "alone")]
-    assert commands == [
-        "python src/train.py -m data=mnist annotations=crowd annotations.num_tasks=5 seed=0,2",
-        "python src/train.py -m data=mnist 'snapshots=[0,1]' seed=0,2",
-        "python src/train.py data=pinwheel annotations=none seed=3",
-    ]
 
 
 @pytest.mark.parametrize(

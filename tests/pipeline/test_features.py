@@ -32,16 +32,6 @@ def test_runs_load_what_the_stage_has_made(
         assert load_dataset("face", root, standardize=scaling).features.tobytes() == expected.tobytes()
 
 
-@pytest.mark.parametrize("name", ["face_features", "cifar10_features"])
-def test_without_the_images_there_is_an_empty_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    fetch.write_status(dict.fromkeys(fetch.DATA_SETS, "put them there"))
-    features.main([name])
-    assert list((tmp_path / "data" / name).iterdir()) == []
-
-
 def test_axes_of_cifar10_are_those_that_the_loader_takes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write_cifar10: Callable[..., dict[str, np.ndarray]]
 ) -> None:

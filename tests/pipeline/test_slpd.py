@@ -102,15 +102,6 @@ def test_a_stage_keeps_what_the_same_code_has_done(tmp_path: Path, monkeypatch: 
     assert len(tables.read_rows("wine", place)) == 30
 
 
-def test_labels_of_three_classes_and_the_others_to_be_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Together: the items that are asked about are clustered too, each for itself."""
-    toy = TableSet({"which": "iris", "folds": 3, "fold_classes": True}, 3, together=True)
-    monkeypatch.setitem(SETS, "toy", toy)
-    one = splits("toy", 1.0, range(1), ROOT)[0]
-    assert (one.table.features.shape, one.test.shape, len(set(one.test_labels))) == ((150, 4), (50, 4), 1)
-    assert len(set(one.table.blocks.tolist())) == 52
-
-
 def test_tested_classes_are_clustered_alone_too_where_they_are_clustered_together(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

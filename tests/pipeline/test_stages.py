@@ -14,7 +14,6 @@ from semicrowd.errors import UserError
 from semicrowd.pipeline import answers, experiment, features, fetch
 from semicrowd.pipeline.configurations import write_configurations
 from semicrowd.pipeline.experiments import Answers, Experiment, Job, load_plan
-from semicrowd.pipeline.inputs import forget_others
 
 SETTINGS = {"data": "pinwheel", "model": "bayes", "restarts": 1, "epochs": 1, "logger": "none"}
 
@@ -73,12 +72,6 @@ def test_answers_of_a_stage_are_those_that_the_run_would_draw(project: Path) -> 
     assert not np.array_equal(other.i, direct.i)
 
 
-def test_an_experiment_without_answers_says_so(project: Path) -> None:
-    without = Experiment("some", SETTINGS | {"annotations": "none"}, (0,))
-    assert answers.make_answers(without, Job(0)) == {"kind": "none"}
-    assert [path.name for path in without.annotation_dir(Job(0)).iterdir()] == ["about.json"]
-
-
 def test_real_answers_that_cannot_be_had_are_replaced_and_said_so(project: Path) -> None:
     fetch.write_status({"pinwheel_crowd": "put them there"})
     instead = Answers("tasks", {"num_tasks": 7, "num_annotators": 5, "sensitivity": 0.95})
@@ -94,15 +87,6 @@ def test_real_answers_that_cannot_be_had_are_replaced_and_said_so(project: Path)
     assert (read.label == (labels[read.i] == labels[read.j])).mean() > 0.7
 
 
-def test_without_its_data_an_experiment_says_how_to_get_them(project: Path) -> None:
-    fetch.write_status({"mnist": "put the files into data/mnist"})
-    wanted = Experiment("some", {"data": "mnist"}, (0,), Answers("crowd", {}, Answers("tasks")), needs=("mnist",))
-    assert answers.make_answers(wanted, Job(0))["unavailable"] == "put the files into data/mnist"
-    assert experiment.run(wanted, 0) == 0
-    status = read_json(wanted.run_dir(Job(0)) / "status.json")
-    assert (status["status"], status["error"]) == ("unavailable", "put the files into data/mnist")
-
-
 @pytest.mark.usefixtures("project")
 def test_before_anybody_has_fetched_it_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert features.main(["face_features"]) == 2
@@ -110,33 +94,6 @@ def test_before_anybody_has_fetched_it_is_one_line(capsys: pytest.CaptureFixture
     assert str(fetch.STATUS) in line
     with pytest.raises(UserError, match=str(fetch.STATUS)):
         experiment.run(Experiment("some", {"data": "mnist"}, (0,), needs=("mnist",)), 0)
-
-
-def test_a_run_that_cannot_start_fails_and_says_why(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    broken = Experiment("some", SETTINGS | {"annotations": "none", "model.K": 1}, (0,))
-    write_configurations([broken])
-    assert experiment.run(broken, 0) == 2
-    status = read_json(broken.run_dir(Job(0)) / "status.json")
-    assert status["status"] == "failed"
-    assert "model.K" in status["error"]
-    assert "Traceback" not in capfd.readouterr().err
-
-
-@pytest.mark.usefixtures("project")
-def test_arguments_of_a_run_name_its_answers_and_its_directory() -> None:
-    plain = Experiment("a", {"data": "pinwheel"}, (0,))
-    assert experiment.arguments_of(plain, Job(0)) == [
-        "data=pinwheel", "seed=0", "resume=true", "hydra.run.dir=results/a/seed-0"
-    ]
-    answered = Experiment("b", {"data": "pinwheel"}, (2,), Answers("two_coin"))
-    assert experiment.arguments_of(answered, Job(2)) == [
-        "data=pinwheel",
-        "seed=2",
-        "annotations=file",
-        "annotations.path=annotations/b/seed-2/answers.csv",
-        "resume=true",
-        "hydra.run.dir=results/b/seed-2",
-    ]
 
 
 @pytest.fixture
@@ -291,12 +248,3 @@ def test_a_run_depends_on_the_users_own_file_and_on_codes(project: Path) -> None
         assert experiment.inputs_of(one, one.jobs) == before
         path.write_text("2")
         assert experiment.inputs_of(one, one.jobs) != before
-
-
-def test_a_result_of_other_inputs_is_deleted(project: Path) -> None:
-    place, note = project / "results/some", project / "results/some.sha256"
-    assert not forget_others(place, note, "a")
-    place.mkdir(parents=True)
-    assert forget_others(place, note, "a")
-    assert not forget_others(place, note, "b")
-    assert not place.exists()

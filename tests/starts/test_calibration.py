@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_softmax, logit, softmax
 
 from semicrowd.starts import calibration
-from semicrowd.starts.calibration import Calibration, log_probability, mixed
+from semicrowd.starts.calibration import Calibration, mixed
 
 
 def _drawn(p: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -159,9 +159,3 @@ def test_many_items_are_calibrated_by_some_that_lie_evenly_among_them(monkeypatc
     part = Calibration.of_classifier(found, known)
     assert abs(np.log(part.power / whole.power)) < 0.5
     np.testing.assert_array_equal(part.base, known.mean(0))
-
-
-def test_logarithms_are_finite() -> None:
-    found = log_probability(np.array([[1.0, 0.0], [0.5, 0.5]]))
-    assert np.isfinite(found).all()
-    np.testing.assert_allclose(np.exp(found), [[1.0, 0.0], [0.5, 0.5]], atol=1e-12)

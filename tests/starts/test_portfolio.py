@@ -119,15 +119,6 @@ def test_the_standard_error_of_a_lead_is_the_spread_of_leads_over_other_items(
     assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(np.std(leads), rel=0.12)
 
 
-def test_nobody_leads_himself() -> None:
-    assert mean_difference(ANSWERS.label + 0.5, ANSWERS.label + 0.5, ANSWERS) == (0.0, 0.0)
-
-
-@pytest.mark.parametrize(("number", "most"), [(1, 4), (7, 4), (100, 15), (400, 30), (100_000, 50)])
-def test_more_items_show_more_kinds(number: int, most: int) -> None:
-    assert default_max_clusters(number) == most
-
-
 def _found(answers: PairAnnotations, features: np.ndarray = TABLE) -> tuple[Portfolio, Candidate, Any]:
     made = Portfolio(features, answers, 0, lambda _: None)
     return (made, *made.winner())

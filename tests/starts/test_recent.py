@@ -1,6 +1,5 @@
 """Slow parts of a start are done once in a process for the same inputs."""
 
-from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -39,32 +38,6 @@ def test_the_same_inputs_have_one_result_and_others_their_own() -> None:
     assert number == 0
     assert of(ITEMS, 0)[1].tolist() == [0, 0, 0], "each user has a copy of its own"
     assert said == ["start: it as in an earlier fit of this process"] * 2
-
-
-def test_a_kept_result_has_saved_the_seconds_of_making_it_and_of_what_it_was_made_from(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    kept, now = RecentResults(), [0.0]
-    monkeypatch.setattr(recent, "perf_counter", lambda: now[0])
-
-    def inner() -> int:
-        now[0] += 2
-        return 1
-
-    def outer() -> int:
-        now[0] += 1
-        return 1 + kept.of(inner, 0, nothing, "inner")
-
-    kept.of(inner, 0, nothing, "inner")
-    assert (kept.saved, kept.clock()) == (0, 2)
-    kept.of(outer, 0, nothing, "outer")
-    assert (kept.saved, kept.clock()) == (2, 5)
-    kept.of(outer, 0, nothing, "outer")
-    assert (kept.saved, kept.clock()) == (5, 8), "2 s of the inner result, and 3 s of the outer one, which used it"
-    other = Thread(target=lambda: now.append(kept.saved))
-    other.start()
-    other.join()
-    assert now[-1] == 0, "another thread has not saved them"
 
 
 def test_seconds_of_a_fit_count_the_saved_ones_after_a_resume_too(monkeypatch: pytest.MonkeyPatch) -> None:
