@@ -46,14 +46,6 @@ def test_the_batches_that_are_there_are_used_in_their_order(
     }
 
 
-def test_the_whole_test_batch_goes_before_its_part(tmp_path: Path, write_cifar10: Write) -> None:
-    records = write_cifar10(tmp_path, data_batch_1=3, test_batch=4, test_batch_first1000=2)
-    data = load_dataset("cifar10", tmp_path, pca=None)
-    assert data.test_labels is not None
-    assert data.test_labels.tolist() == records["test_batch"][:, 0].tolist()
-    assert set(data.hashes) == {"data_batch_1.bin", "test_batch.bin"}
-
-
 def test_components_are_those_of_the_singular_value_decomposition(tmp_path: Path, write_cifar10: Write) -> None:
     records = write_cifar10(tmp_path, data_batch_1=40, test_batch=6)
     data = load_dataset("cifar10", tmp_path, pca=7)
@@ -75,23 +67,6 @@ def test_a_batch_that_is_not_as_published_is_named(tmp_path: Path, write_cifar10
     (tmp_path / FOLDER / f"{batch}.bin").write_bytes(b"short")
     with pytest.raises(UserError, match=batch):
         load_dataset("cifar10", tmp_path)
-
-
-def test_the_first_batch_is_needed_and_the_others_come_from_the_mirror_when_they_are_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write_cifar10: Write
-) -> None:
-    write_cifar10(tmp_path / "mirror", data_batch_1=3, data_batch_2=3)
-    first, second = (tmp_path / "mirror" / FOLDER / f"data_batch_{number}.bin" for number in (1, 2))
-    (tmp_path / "elsewhere").mkdir()
-    first.rename(tmp_path / "elsewhere" / "first")
-    monkeypatch.setenv("SEMICROWD_MIRROR", str(tmp_path / "mirror"))
-    with pytest.raises(UserError, match=r"data_batch_1\.bin"):
-        load_dataset("cifar10", tmp_path / "data")
-    (tmp_path / "elsewhere" / "first").rename(first)
-    second.rename(tmp_path / "elsewhere" / "second")
-    assert load_dataset("cifar10", tmp_path / "new", pca=None).num_items == 3
-    (tmp_path / "elsewhere" / "second").rename(second)
-    assert load_dataset("cifar10", tmp_path / "new", pca=None).num_items == 6
 
 
 def test_a_subset_is_drawn_with_its_labels_and_its_components_are_those_of_all(

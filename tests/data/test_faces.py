@@ -12,7 +12,6 @@ import pytest
 from semicrowd.data import load_dataset
 from semicrowd.data.faces import FACE_SHAPE, read_archive, read_pgm
 from semicrowd.data.fetch import PUBLIC
-from semicrowd.errors import UserError
 
 (FACE_TABLE,) = PUBLIC["face"].files
 ARCHIVE = PUBLIC["face"].sources[0].rpartition("/")[2]
@@ -145,19 +144,3 @@ def test_archive_put_there_by_hand_becomes_the_published_table(
     _archive(tmp_path / "cmu_faces" / ARCHIVE, files, nested)
     # The fetcher's sha256 of the published table holds, so it is the same to the byte.
     assert load_dataset("face", tmp_path, pca=None).num_items == 624
-
-
-@pytest.mark.parametrize("content", [b"no archive", b"PK\x05\x06" + bytes(18), None])
-def test_what_is_missing_is_named_and_a_wrong_archive_is_left_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes | None
-) -> None:
-    monkeypatch.delenv("SEMICROWD_MIRROR", raising=False)
-    if content is None:
-        monkeypatch.setenv("SEMICROWD_OFFLINE", "1")
-    else:
-        (tmp_path / "cmu_faces").mkdir()
-        (tmp_path / "cmu_faces" / ARCHIVE).write_bytes(content)
-    with pytest.raises(UserError, match=FACE_TABLE):
-        load_dataset("face", tmp_path)
-    if content is not None:
-        assert [path.read_bytes() for path in (tmp_path / "cmu_faces").iterdir()] == [content]

@@ -7,14 +7,8 @@ import numpy as np
 import pytest
 
 from semicrowd.data import load_dataset
-from semicrowd.data.own import WANTED, read_own
+from semicrowd.data.own import read_own
 from semicrowd.errors import UserError
-
-
-@pytest.mark.parametrize("name", WANTED)
-def test_without_files_the_error_says_what_to_put_where(tmp_path: Path, name: str) -> None:
-    with pytest.raises(UserError, match=rf"^{name}: put into {tmp_path / name}: .*{WANTED[name].split()[0]}"):
-        load_dataset("benchmark", tmp_path, which=name)
 
 
 def test_har_has_training_windows_first_and_names_of_activities(tmp_path: Path) -> None:

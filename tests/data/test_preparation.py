@@ -76,12 +76,6 @@ def test_a_category_has_the_weight_of_one_number_however_many_values_it_has(tabl
         assert apart.mean() == pytest.approx(2)
 
 
-def test_without_one_hot_columns_features_are_standardised(table: np.ndarray) -> None:
-    flags = np.random.default_rng(0).integers(2, size=(40, 6))  # in some rows more than one is 1
-    features = np.hstack([table, flags])
-    np.testing.assert_array_equal(ColumnScaler().fit_transform(features), StandardScaler().fit_transform(features))
-
-
 def test_one_hot_columns_are_found_whatever_is_beside_them() -> None:
     rng = np.random.default_rng(0)
     five, three = np.repeat(list("abcde"), 8), rng.permutation(np.repeat(list("xyyz"), 10))

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from semicrowd.errors import UserError
 from semicrowd.methods.affinity_propagation import AffinityPropagation
 from semicrowd.random import stream
 
@@ -47,8 +46,3 @@ def test_the_first_number_that_has_settled_is_kept_however_large(monkeypatch: py
     found = iter([(np.arange(4), True), *[(np.arange(1), False)] * 100])
     monkeypatch.setattr(AffinityPropagation, "_exemplars", lambda *_: next(found))
     assert len(AffinityPropagation(2).fit(blobs(4)[0]).cluster_centers_) == 4
-
-
-def test_messages_that_do_not_settle_are_said() -> None:
-    with pytest.raises(UserError, match=r"messages have not settled; expected max_iter above 3 or damping above 0\.5"):
-        AffinityPropagation(preference=-1.0, max_iter=3, damping=0.5).fit(blobs(3)[0])

@@ -153,22 +153,6 @@ def test_items_that_are_all_alike_end_soon(name: str, estimator: CrowdClusterer,
         assert estimator.fit(same, problem[1]).labels_.shape == (60,)
 
 
-@pytest.mark.parametrize(("name", "what"), [("semicrowd", "similarities"), ("cspa", "co-associations")])
-def test_what_needs_more_memory_than_there_is_is_refused(
-    quick: Callable[..., CrowdClusterer], problem: Problem, name: str, what: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    items = 60 if name == "semicrowd" else 30
-    monkeypatch.setattr("os.sysconf", lambda _: 300)  # 90,000 bytes
-    if name == "semicrowd":
-        with pytest.raises(UserError, match=rf"semicrowd: {what} of {items} items need about 0 GiB of memory; this"):
-            quick(name).fit(*problem)
-    else:
-        quick(name).fit(*problem)
-        monkeypatch.setattr("os.sysconf", lambda _: 100)
-        with pytest.raises(UserError, match=rf"cspa: {what} of {items} items need about"):
-            quick(name).fit(*problem)
-
-
 def test_the_package_names_every_method_and_loads_none() -> None:
     others = {"PairAnnotations", "UnreliableResultWarning", "UserError", "load", "read_answers", "write_report"}
     assert {*NAMES, *others} == set(semicrowd.__all__)
@@ -181,12 +165,3 @@ def test_the_package_names_every_method_and_loads_none() -> None:
         "print([m for m in ('torch', 'sklearn', 'pandas', 'scipy') if m in sys.modules], os.environ['OMP_WAIT_POLICY'])"
     )
     assert subprocess.check_output([sys.executable, "-c", code], text=True).split("\n")[0] == "[] passive"
-
-
-def test_a_method_brings_what_it_needs_and_no_more() -> None:
-    heavy = (
-        "[m for m in ('torch', 'pytorch_lightning', 'mlflow', 'numba', 'matplotlib', 'hydra', 'torchvision')"
-        " if m in sys.modules]"
-    )
-    code = f"import sys, semicrowd; semicrowd.KMeansOnly; print({heavy}); semicrowd.SCDC; print({heavy})"
-    assert subprocess.check_output([sys.executable, "-c", code], text=True).split("\n")[:2] == ["[]", "['torch']"]

@@ -49,18 +49,6 @@ def test_folders_have_the_names_of_the_files_without_their_folders_and_what_they
     assert all(folder_name([f"data.path={here}"]).strip("./") for here in (".", "..", "/", "../.."))
 
 
-def test_a_name_with_a_hash_is_short_and_can_be_pasted() -> None:
-    bikes = ["data.path=bikes.csv", "data.ignore=[received,remarks,price,'(km ridden)']",
-             "annotations.path=[pairs.csv,x/groups.csv,labels.csv]"]  # fmt: skip
-    names = [folder_name(bikes), folder_name(["data.path=x/bikes.csv", *bikes[1:]]), folder_name([*bikes, "seed=1"])]
-    beginnings = [name.rpartition("-")[0] for name in names]
-    assert beginnings == ["bikes_pairs+groups+labels", "bikes_pairs+groups+labels", "bikes_pairs+groups+labels_seed-1"]
-    assert len(set(names)) == 3
-    swept = [folder_name([*bikes, f"model.gamma={number}"], all_of_them=True) for number in (1, 2)]
-    assert all("received+remarks+price+" in name for name in swept)
-    assert ["gamma-1" in name for name in swept] == [True, False]
-
-
 @given(OVERRIDES)
 def test_a_folders_name_is_one_short_name_of_plain_characters(overrides: list[str]) -> None:
     name = folder_name(overrides)

@@ -1,7 +1,6 @@
 """One run through the command line: its files, its repetition, its continuation."""
 
 import json
-import re
 import signal
 import time
 from collections.abc import Callable
@@ -13,8 +12,6 @@ import pytest
 import yaml
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import normalized_mutual_info_score
-
-from semicrowd.starts.recent import RECENT
 
 from .conftest import Command, rows_of
 
@@ -84,17 +81,6 @@ def test_a_run_leaves_its_files_and_they_agree(train: Command, tmp_path: Path) -
     assert [p.name for p in (run / "checkpoints").iterdir()] == ["last.ckpt"]
     assert (run / "model.pt").exists()
     assert not list(run.rglob("*.tmp"))
-
-
-@pytest.mark.usefixtures("table", "answers", "quick_cotraining")
-def test_seconds_of_a_fit_count_what_an_earlier_run_of_the_process_has_saved(train: Command, tmp_path: Path) -> None:
-    command = ["data=table", "data.path=items.csv", "model=cotrain", "annotations=file", "annotations.path=answers.csv"]
-    before = RECENT.saved
-    for name in ("first", "second"):
-        done = train(*command, f"hydra.run.dir={name}")
-        assert done.returncode == 0, done.stderr
-    first, second = (json.loads((tmp_path / name / "metrics.json").read_text()) for name in ("first", "second"))
-    assert 0 < RECENT.saved - before < min(first["seconds/fit"], second["seconds/fit"])
 
 
 @pytest.mark.usefixtures("table", "answers")
@@ -209,25 +195,6 @@ def test_a_finished_run_goes_on_with_more_epochs_and_not_with_fewer(train: Comma
 
 
 @pytest.mark.usefixtures("table", "answers")
-def test_a_run_of_several_files_of_answers_goes_on_unless_one_has_changed(train: Command, tmp_path: Path) -> None:
-    groups = tmp_path / "groups.csv"
-    groups.write_text("item,worker,group\n30,Annegret,x\n31,Annegret,x\n5,Annegret,w\n7,Annegret,y\n")
-    command = ["data.path=items.csv", "annotations.path=[answers.csv,groups.csv]", "model=kmeans", "model.K=2",
-               "hydra.run.dir=run"]  # fmt: skip
-    done = train(*command)
-    assert done.returncode == 0, done.stderr
-    answers = rows_of(tmp_path / "run" / "annotations.csv")
-    assert [row["i"] + "," + row["j"] for row in answers[-6:]] == ["5,7", "5,30", "5,31", "7,30", "7,31", "30,31"]
-    assert len({row["worker"] for row in answers}) == 3  # ann, bob, and the person of the second file
-    assert {"answers.csv", "groups.csv"} <= set(json.loads((tmp_path / "run" / "provenance.json").read_text())["files"])
-    assert "finished before" in train(*command, "resume=true").stderr
-    groups.write_text(groups.read_text().replace("7,Annegret,y", "7,Annegret,x"))
-    changed = train(*command, "resume=true")
-    assert changed.returncode == 2
-    assert "groups.csv has changed since the run was started" in changed.stderr
-
-
-@pytest.mark.usefixtures("table", "answers")
 def test_a_run_does_not_go_on_with_inputs_that_have_changed(train: Command, tmp_path: Path) -> None:
     command = ["data=table", "data.path=items.csv", "model=kmeans", "model.K=2", "hydra.run.dir=run",
                "annotations=file", "annotations.path=answers.csv"]  # fmt: skip
@@ -269,20 +236,3 @@ def test_evaluation_that_failed_is_done_again_without_training(train: Command, t
     assert done.returncode == 0, done.stderr
     assert ((run / "assignments.csv").read_bytes(), (run / "checkpoints" / "last.ckpt").read_bytes()) == before
     assert table.exists()
-
-
-def test_help_tells_the_arguments_and_the_choices(train: Command, train_alone: Command, tmp_path: Path) -> None:
-    done = train("--help")
-    assert done.returncode == 0
-    for text in ("annotations.path=", "seed=0-9", "model=bayes", "data=pinwheel", "data=mnist", "  restarts=",
-                 "model.K=", "[15]", "start.epochs=", "views.shift=", "hydra/launcher=joblib", "resume=",
-                 "predict.py"):  # fmt: skip
-        assert text in done.stdout
-    of_mcvc = train("--help", "model=mcvc").stdout
-    assert "model.n_views=" in of_mcvc
-    assert "start.epochs=" not in of_mcvc
-    imported = train_alone("--help", PYTHONPROFILEIMPORTTIME="1").stderr
-    assert not re.search(r"\| +(torch|sklearn|pandas|mlflow)$", imported, re.MULTILINE)  # they take seconds
-    assert re.search(r"\| +hydra$", imported, re.MULTILINE)
-    assert "== " not in done.stdout  # nothing of Hydra's own page
-    assert not list(tmp_path.iterdir())

@@ -1,7 +1,5 @@
 """The rules: what they say of the paper's data, that what is given counts more, and that they stay out of the rest."""
 
-import subprocess
-import sys
 from dataclasses import replace
 from typing import Any
 
@@ -160,12 +158,6 @@ def test_facts_are_those_of_data_and_answers() -> None:
     known = PairAnnotations.from_arrays([0, 0], [1, 2], [0, 1], [1, 0], task=[0, 1], num_items=3)
     assert Facts.of(features, known, None, "mine", 2) == Facts(3, 2, None, True, 2, 3, 2, "mine", 2)
     assert Facts.of(features * 2, None) == Facts(3, 2)
-
-
-def test_rules_do_without_torch() -> None:
-    code = "import sys, semicrowd.settings.rule; print('torch' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"
 
 
 def test_what_the_answers_say_of_colour_images_weighs_as_their_pixels_do() -> None:

@@ -1,8 +1,6 @@
 """Settings of data sets and of answers: what they refuse, and that the configuration has them as they are."""
 
 import re
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -46,8 +44,3 @@ def test_principal_components_are_those_of_pixels() -> None:
 def test_what_does_not_fit_is_named(group: str, name: str, options: dict[str, Any], setting: str) -> None:
     with pytest.raises(UserError, match=f"^{re.escape(setting)}:"):
         source_settings(group, name, options)
-
-
-def test_settings_load_without_numbers_or_networks() -> None:
-    code = "import sys, semicrowd.settings.sources; print({'torch', 'numpy', 'sklearn', 'pandas'} & set(sys.modules))"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "set()\n"
