@@ -93,7 +93,7 @@ def test_a_step_is_counted_and_what_devices_do_to_it_calculated() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["pairs", "tables", "growth", "sizes", "full_size", "repeated", "curves"])
+@pytest.mark.parametrize("name", ["pairs", "tables", "growth", "sizes", "full_size", "curves"])
 def test_every_other_benchmark_has_rows(name: str, tmp_path: Path) -> None:
     found = tables(name, *(["--figure", str(tmp_path / "curves.png")] if name == "curves" else []))
     assert found

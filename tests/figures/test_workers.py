@@ -55,16 +55,3 @@ def test_estimates_intervals_and_truth_stand_in_their_row() -> None:
         diamonds = np.asarray(panel.collections[-1].get_offsets())
         np.testing.assert_allclose(diamonds, np.stack([truth, np.arange(6)], -1))
         assert f"mean absolute error {mean_absolute_error(truth, estimate):.3f}" in panel.get_title()
-
-
-def test_a_truth_of_minus_infinity_is_marked_at_the_lower_edge_and_an_undefined_one_nowhere() -> None:
-    data = table()
-    data.loc[:2, "true_sensitivity"] = 0.0, 1.0, 0.0
-    data.loc[:2, "true_specificity"] = 0.1, 0.0, 0.0  # turned round and once always right; always "same"; always wrong
-    panel = workers(data, "title").axes[3]
-    named = {str(collection.get_label()): np.asarray(collection.get_offsets()) for collection in panel.collections}
-    positions = np.argsort(np.argsort(-data["weight"].to_numpy()))
-    below = sorted([positions[0], positions[2]])
-    np.testing.assert_allclose(named["truth is minus infinity: never right"], [[0.03, x] for x in below])
-    assert sorted(named["truth"][:, 1]) == sorted(positions[3:])
-    assert "truth is infinite: never wrong" not in named
