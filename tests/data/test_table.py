@@ -181,7 +181,7 @@ def test_files_that_are_none_are_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.csv")
     np.savez(tmp_path / "mine.npz", features=np.eye(2), columns=["left"])
     for name, named in {
-        "absent.csv": "No such file", "fotos": "photos", "photos": "data=images", "pipe.csv": "pipe",
+        "absent.csv": "No such file", "fotos": "fotos", "photos": "data=images", "pipe.csv": "pipe",
         "mine.npz": "columns",
     }.items():  # fmt: skip
         with pytest.raises(UserError, match=named):

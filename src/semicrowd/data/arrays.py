@@ -18,8 +18,8 @@ _EXPECTED = "a NumPy array of numbers that is whole (no objects)"
 
 def read_npy(path: Path) -> np.ndarray:
     """The array of an .npy file."""
-    with _refusing(path):
-        array = np.load(path, allow_pickle=False)
+    with _refusing(path), path.open("rb") as file:
+        array = np.load(file, allow_pickle=False)
         if not isinstance(array, np.ndarray):
             raise ValueError("an archive")
     return array
@@ -27,7 +27,7 @@ def read_npy(path: Path) -> np.ndarray:
 
 def read_npz(path: Path) -> dict[str, np.ndarray]:
     """The arrays of an .npz file by their names."""
-    with _refusing(path), np.load(path, allow_pickle=False) as archive:
+    with _refusing(path), path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
         return dict(archive)
 
 
