@@ -36,6 +36,8 @@ class Quantiles(QuantileParameters, FeaturesOnly):
     edges_ : [K - 1] between the parts
     """
 
+    edges_: np.ndarray
+
     def _learn(self, features: np.ndarray) -> None:
         self.edges_ = np.quantile(features[:, self.column], np.arange(1, self.n_clusters) / self.n_clusters)
 

@@ -154,7 +154,8 @@ def test_items_that_are_all_alike_end_soon(name: str, estimator: CrowdClusterer,
 
 
 def test_the_package_names_every_method_and_loads_none() -> None:
-    others = {"PairAnnotations", "UnreliableResultWarning", "UserError", "load", "read_answers", "write_report"}
+    others = {"PairAnnotations", "UnreliableResultWarning", "UserError", "load", "match_labels", "read_answers",
+              "write_report"}  # fmt: skip
     assert {*NAMES, *others} == set(semicrowd.__all__)
     assert set(PARAMETERS) == set(ESTIMATORS) - {"bayes", "scdc"}
     assert semicrowd.MCVC is ESTIMATORS["mcvc"]

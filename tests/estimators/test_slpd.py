@@ -65,7 +65,7 @@ def test_values_that_are_missing_take_no_part(wine: Wine) -> None:
     np.testing.assert_allclose(found.predict_proba(alone)[0], found.concentration_ / found.concentration_.sum())
     assert found.score_samples(alone)[0] == pytest.approx(0, abs=1e-12)
     features[3, 2] = np.inf
-    with pytest.raises(UserError, match=r"X, row 3, column 2: inf; expected a finite number"):
+    with pytest.raises(UserError, match="row 3, column 2"):
         SLPD(3).fit(features)
     features[:, 2] = np.nan
     with pytest.raises(UserError, match="X, column 2: no value; expected one at least"):

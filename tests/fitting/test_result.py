@@ -31,13 +31,6 @@ def test_clusters_that_no_item_is_in_by_all_that_is_known_come_last() -> None:
     assert renumbered.features.cluster.tolist() == [3, 0, 1]
 
 
-def test_new_items_of_a_method_that_gives_fewer_probabilities_than_there_are_numbers() -> None:
-    found = Assignment.of(np.array([[0.2, 0.8]])).renumbered(np.array([2, 1, 0]))
-    assert found.cluster.tolist() == [1]
-    assert found.memberships is not None
-    np.testing.assert_array_equal(found.memberships, [[0, 0.8, 0.2]])
-
-
 def test_the_second_most_probable_cluster_and_its_probability() -> None:
     cluster, probability = Assignment.of(np.array([[0.2, 0.7, 0.1], [0.5, 0.0, 0.5], [0.0, 1.0, 0.0]])).second()
     assert cluster.tolist() == [0, 2, 0]

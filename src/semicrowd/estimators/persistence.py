@@ -46,7 +46,8 @@ _PLACES = {
 }
 #: Attributes that every fitted estimator has; any other may be None.
 _ALWAYS = {"labels_", "n_clusters_", "n_features_in_", "result_"}
-#: Type → the attributes of a fitted estimator that have it; one in several rows may have either.
+#: Type → the attributes of a fitted estimator that have it; one in several rows may have either. A class may instead
+#: annotate an attribute of its own (``edges_: np.ndarray``).
 _ATTRIBUTES: dict[str, str] = {
     "ndarray": "_mean _root _unit annotated_ beginning_ bounds_ cluster_ cluster_centers_ completed_ "
     "components_ concentration_ emissions_ expert_view_ feature_names_in_ hyperplanes_ items_ labels_ means_ "
@@ -162,6 +163,9 @@ def _check_state(kind: Any, state: dict[str, Any]) -> None:
         if hasattr(kind, "requires_answers"):  # an estimator, whose parameters are checked as a whole
             checked = {*kind._get_param_names()} - {"random_state", "verbose"}
             allowed = name in checked or name in _ATTRIBUTES.get(type(value).__name__, "").split()
+            hints = {one: hint for base in kind.__mro__ for one, hint in vars(base).get("__annotations__", {}).items()}
+            if name.endswith("_") and (hint := hints.get(name, Any)) is not Any:  # the class itself says of which type
+                allowed = allowed or _fits(value, hint)
             if value is None and name not in _ALWAYS:
                 allowed = allowed or any(name in names.split() for names in _ATTRIBUTES.values())
         elif is_dataclass(kind):
