@@ -89,4 +89,4 @@ def test_a_method_is_one_file_and_one_line(tmp_path: Path) -> None:
     assert "model=quantiles" in done.stdout
     assert "Quantiles of a column; answers are ignored. *" in done.stdout
     assert "model.column=" in done.stdout
-    assert "column" in done.stderr
+    assert "model.colum" in done.stderr
