@@ -90,20 +90,13 @@ def test_runs_go_to_a_server_and_where_it_has_gone_nothing_is_begun(
     process.wait()
     done = train(*RUN, f"logger.uri={address}", "hydra.run.dir=late", MLFLOW_HTTP_REQUEST_MAX_RETRIES="0")
     assert done.returncode == 2
-    assert only_error(done.stderr).startswith(f"error: {address}: the tracking store cannot be used: ")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"error: {address}: ")
     assert not (tmp_path / "late").exists()
     done = train("-m", *RUN, "seed=0-1", f"logger.uri={address}", "hydra.run.dir=late",
                  MLFLOW_HTTP_REQUEST_MAX_RETRIES="0")  # fmt: skip
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert not (tmp_path / "late").exists()
-
-
-def only_error(stderr: str) -> str:
-    """The one line of an error; before it stands what was done with the columns, and nothing else."""
-    *said, last = stderr.splitlines()
-    assert said[0] == "note: what was done with the columns:"
-    assert all(line.startswith("  ") for line in said[1:]), stderr
-    return last
 
 
 class _AsksForAPassword(BaseHTTPRequestHandler):
@@ -133,6 +126,7 @@ def test_a_server_that_refuses_a_password_is_one_line_and_the_password_in_none(t
         sent = "Basic " + base64.b64encode(b"ann:hush-hush").decode()
         assert stub.heard[0] == sent  # type: ignore[attr-defined]
     assert done.returncode == 2
-    assert only_error(done.stderr).startswith(f"error: {address}: the tracking store cannot be used: ")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"error: {address}: ")
     assert "hush-hush" not in done.stderr + done.stdout
     assert not (tmp_path / "run").exists()

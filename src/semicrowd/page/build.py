@@ -1,7 +1,7 @@
 """Make ``report.html``."""
 
 import base64
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -14,7 +14,6 @@ from jaxtyping import Int
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
-from semicrowd.evaluation.held_out import Gain
 from semicrowd.evaluation.scores import Evaluation
 from semicrowd.files import expanded
 from semicrowd.fitting.result import RESTART_SCORES, Result
@@ -24,7 +23,7 @@ from semicrowd.page.items import Items
 from semicrowd.page.questions import NUMBER, pairs_to_ask
 from semicrowd.settings.fields import dotted
 from semicrowd.settings.methods import METHODS, NAMES
-from semicrowd.starts.selection import FEATURES_ALONE, Verdict
+from semicrowd.starts.selection import FEATURES_ALONE
 
 FILE = "report.html"
 #: Width of the picture of an annotator's rates, in units of the picture.
@@ -58,7 +57,6 @@ class Page:
     metrics : content of metrics.json
     warnings : reasons not to trust the result, a line each
     settings : settings of the run, nested
-    given : settings that the user has given, by dotted names
     command, started : command line and time of the start of the run
     questions : file beside the page that has :attr:`pairs`, which the page then mentions; empty without one
     """
@@ -70,7 +68,6 @@ class Page:
     metrics: Mapping[str, float]
     warnings: Sequence[str]
     settings: Mapping[str, Any]
-    given: Mapping[str, Any]
     command: str = ""
     started: str = ""
     questions: str = ""
@@ -139,7 +136,7 @@ def _content(page: Page) -> dict[str, Any]:
         "table": not items.have_pictures,
         "name": items.name, "picture": cache(items.picture), "cell": items.cell,
         "probability": result.final.probability, "annotated": annotated,
-        "number": list(number_of_clusters(result, page.settings, page.given)),
+        "number": list(number_of_clusters(result, page.settings)),
         "decided": decided(result, page.answers, page.settings, page.metrics), "candidates": candidates(result),
         "annotators": _annotators(page.result.workers), "bar": _bar, "width": _WIDTH, "answers": page.answers,
         "open": _OPEN,
@@ -187,20 +184,13 @@ def candidates(result: Result) -> list[dict[str, Any]]:
 
 
 def decided(
-    result: Result,
-    answers: PairAnnotations | None,
-    settings: Mapping[str, Any],
-    metrics: Mapping[str, float],
+    result: Result, answers: PairAnnotations | None, settings: Mapping[str, Any], metrics: Mapping[str, float]
 ) -> Iterator[str]:
-    """Lines about how the clusters were determined.
-
-    Parameters
-    ----------
-    settings : settings of the run, nested
-    metrics : content of metrics.json
-    """
-    if result.verdict is not None:
-        yield _selected(result.verdict)
+    """Lines about how the clusters were determined; ``settings`` of the run are nested, as in config.yaml."""
+    if (verdict := result.verdict) is not None:
+        kept = "the last resort" if verdict.winner == FEATURES_ALONE and not verdict.informative else (
+            "which predicts held-out answers about as well as the best, with the fewest clusters")  # fmt: skip
+        yield f"Start: “{verdict.winner}”, selected among {len(verdict.table)} candidates, {kept}."
     elif (kind := dotted(settings).get("start.kind")) is not None:
         yield f"Start: start.kind={kind}; it was the only one that was tried."
     if answers is None:
@@ -208,69 +198,27 @@ def decided(
         return
     items = answers.annotated
     moved = float((result.final.cluster != result.features.cluster)[items].mean())
-    there = f"{len(items)} of {answers.num_items} items have answers"
-    if moved:
-        yield (f"{there}; {100 * moved:.1f} % of these are in another cluster than their features alone would say. "
-               "Items without answers are placed by their features.")
-    else:
-        yield (f"{there}. Each of them is in the cluster that its features predict: the answers may have decided which "
-               "clusters there are, but moved no single item.")
-    if result.verdict is not None and Gain.of(result.verdict, answers) is None:
-        yield ("All answers are about one pair of items, so none could be held out and predicted from the others: it "
-               "is not known whether they support these clusters.")
+    yield (f"{len(items)} of {answers.num_items} items have answers; {100 * moved:.1f} % of these are in another "
+           "cluster than their features alone would say.")
     for key, how in (("held_out", "held out from a second fit"), ("cross_validated", "that was held out")):
         gain, error = (metrics.get(f"answers/{key}_gain{end}") for end in ("", "_error"))
         if gain is None or error is None:
-            continue
-        if gain == error == 0:
-            yield (f"An answer {how} is exactly as probable with clusters as without any: the answers do not support "
-                   "these clusters.")  # fmt: skip
             continue
         support = "do not support" if gain <= error else "hardly support" if gain < 2 * error else "support"
         yield (f"The clusters change the probability of an answer {how} by the factor {np.exp(gain):.2f} on average "
                f"({gain:+.3f} nats, standard error {error:.3f}): the answers {support} these clusters.")
 
 
-def _selected(verdict: Verdict) -> str:
-    """Which candidate was selected, and by which rule."""
-    rows = verdict.table.set_index("candidate")
-    own, among = rows.loc[verdict.winner], f"“{verdict.winner}” was selected among {len(rows)} candidates"
-    again = bool(rows["unseen"].notna().any())
-    last_resort = verdict.winner == FEATURES_ALONE and (again or not verdict.informative)
-    if own["behind"] <= own["standard_error"] and not last_resort:
-        confirmed = (" Fitted again without the answers that it has to predict, it was still better than the features "
-                     "alone.") if again else ""  # fmt: skip
-        return (f"Start: {among}. Of those that predict held-out answers about equally well (within one standard error "
-                f"of the best), the one with the fewest clusters is selected.{confirmed}")
-    failed = "fitted again without the answers that it has to predict, the best one was no longer better"
-    if verdict.winner != FEATURES_ALONE:
-        return f"Start: {among}. Others come first in the table, but {failed} than the features alone; this one was."
-    why = f"{failed}, or not clearly" if verdict.informative else "the answers are not known to carry information"
-    return f"Start: the clusters of the features alone were kept, the last resort among {len(rows)} candidates: {why}."
-
-
-def number_of_clusters(result: Result, settings: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[str]:
-    """Lines about the number of clusters.
-
-    Parameters
-    ----------
-    settings : settings of the run, nested
-    given : settings that the user has given, by dotted names
-    """
+def number_of_clusters(result: Result, settings: Mapping[str, Any]) -> Iterator[str]:
+    """Lines about the number of clusters; ``settings`` of the run are nested, as in config.yaml."""
     counts = cluster_counts(result.final.cluster, int(result.final.cluster.max()) + 1)
     occupied, used = int(counts["occupied"]), int(counts["used"])
     few = f"; {occupied - used} of them have less than {100 * USED_SHARE:g} % of the items"
-    small = "" if used == occupied else few
-    yield f"{_count(occupied)} with at least one item{small}."
+    yield f"{occupied} cluster{'s' * (occupied != 1)} with at least one item{few * (used != occupied)}."
     most, name = dotted(settings).get("model.K"), str(settings.get("model", {}).get("name"))
     method = METHODS.get(NAMES.get(name, name))  # by its name, or that of its class; None: a user's own class
-    if most is not None and not (method and method.expects_number):
-        origin = "you gave" if "model.K" in given else "the rule or the default set"
-        yield (
-            f"{origin.capitalize()} model.K={most}: this method can find at most {most} clusters, "
-            + ("and uses all of them: try a larger one, unless you know the number." if occupied >= most
-               else f"and leaves {most - occupied} without an item.")
-        )  # fmt: skip
+    if most is not None and occupied >= most and not (method and method.expects_number):
+        yield f"All {most} clusters of model.K={most} are used: try a larger one, unless you know the number."
     if result.samples is not None:
         number = result.samples.partitions[result.samples.kept].max(axis=1) + 1
         low, high = np.quantile(number, (0.05, 0.95), method="nearest")
@@ -279,32 +227,17 @@ def number_of_clusters(result: Result, settings: Mapping[str, Any], given: Mappi
                f"often {mode} ({100 * float((number == mode).mean()):.0f} % of them).")
     if result.verdict is not None:
         rows = result.verdict.table
-        near = sorted({int(n) for n in rows.loc[rows["behind"] <= rows["standard_error"], "clusters"]})
-        every = sorted({int(n) for n in rows["clusters"]})
-        own = rows.loc[rows["candidate"] == result.verdict.winner].iloc[0]
-        if rows["score"].nunique() == 1 < len(rows):
-            yield (f"All {len(rows)} candidates, with {_range(every)} clusters, predict the answers equally well: the "
-                   "answers say nothing about the number of clusters.")
-            return
-        kept = "" if own["behind"] <= own["standard_error"] else f"; the one that was kept has {own['clusters']}"
-        yield (f"{len(rows)} candidates with {_range(every)} clusters were compared by how well they predict held-out "
-               f"answers; those within one standard error of the best have {_range(near)}{kept}.")
+        near = rows.loc[rows["behind"] <= rows["standard_error"], "clusters"]
+        yield (f"{len(rows)} candidates with {_range(rows['clusters'])} clusters were compared by how well they "
+               f"predict held-out answers; those within one standard error of the best have {_range(near)}.")
     if result.restarts is not None and len(result.restarts.score) > 1:
         each = [int(cluster_counts(one, result.num_clusters)["used"]) for one in result.restarts.clusters]
-        yield (f"{len(each)} restarts ended with {_range(sorted(set(each)))} clusters in use; the one with the highest "
+        yield (f"{len(each)} restarts ended with {_range(each)} clusters in use; the one with the highest "
                f"{RESTART_SCORES[result.restarts.column]} is kept.")
     elif result.samples is None and result.verdict is None:
-        others = "other seeds" if most is None else "other seeds, and other values of model.K"
-        yield f"Nothing here says how sure this number is: compare runs with {others}."
-        if most is None:
-            yield "It follows from the features alone, and often is not the number of the classes that people see."
+        yield "Nothing here says how sure this number is: compare runs with other seeds, and other values of model.K."
 
 
-def _count(number: int) -> str:
-    return f"{number} cluster" + ("" if number == 1 else "s")
-
-
-def _range(numbers: list[int]) -> str:
-    if len(numbers) == 1:
-        return str(numbers[0])
-    return f"{numbers[0]} {'or' if len(numbers) == 2 else 'to'} {numbers[-1]}"
+def _range(numbers: Iterable[int]) -> str:
+    every = sorted({int(number) for number in numbers})
+    return str(every[0]) if len(every) == 1 else f"{every[0]} to {every[-1]}"

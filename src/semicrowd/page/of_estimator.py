@@ -1,7 +1,5 @@
 """``report.html`` of an estimator that was fitted in Python."""
 
-from collections.abc import Mapping
-from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -69,9 +67,8 @@ def write_report(
         columns=getattr(estimator, "columns_", None), image_shape=getattr(estimator, "image_shape", None),
     )  # fmt: skip
     result = score(estimator.result_, data, answers)
-    settings, given = _settings(estimator)
     page = Page(type(estimator).__name__, data, answers, result, result.scores,
-                reliability_warnings(result.found, answers, gaps=data.gaps), settings, given,
+                reliability_warnings(result.found, answers, gaps=data.gaps), _settings(estimator),
                 questions="" if questions is None else Path(questions).name)  # fmt: skip
     if questions is not None:
         write_questions(Path(questions), page.pairs, page.items)
@@ -98,17 +95,10 @@ def _check_answers(estimator: CrowdClusterer, answers: PairAnnotations | None) -
                         f"{len(fitted)}: {', '.join(fitted[:3])}{', …' if len(fitted) > 3 else ''}")  # fmt: skip
 
 
-def _settings(estimator: CrowdClusterer) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Those of the settings that the page mentions, nested as those of a run, and those that the user has given."""
-    recipe, wanted = getattr(estimator, "recipe_", None), getattr(estimator, "n_clusters", None)
-    most = wanted if recipe is None else recipe.model.K
+def _settings(estimator: CrowdClusterer) -> dict[str, Any]:
+    """Those of the settings that the page mentions, nested as those of a run."""
+    recipe = getattr(estimator, "recipe_", None)
+    most = getattr(estimator, "n_clusters", None) if recipe is None else recipe.model.K
     model = {"name": type(estimator).__name__, **({} if most is None else {"K": most})}
-    settings: dict[str, Any] = {"seed": estimator.seed_, "data": {}, "model": model}
-    if recipe is not None:
-        settings["start"] = {"kind": recipe.start.kind}
-    own = getattr(estimator, "settings", None)
-    given = dict(own) if isinstance(own, Mapping) else {}
-    default = signature(type(estimator)).parameters.get("n_clusters")
-    if wanted is not None and default is not None and wanted != default.default:
-        given["model.K"] = wanted
-    return settings, given
+    start = {} if recipe is None else {"start": {"kind": recipe.start.kind}}
+    return {"seed": estimator.seed_, "data": {}, "model": model, **start}

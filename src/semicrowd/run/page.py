@@ -40,7 +40,7 @@ def write_page_of_run(
     """
     origin = read_object(run_dir / PROVENANCE)
     page = Page(
-        run_name(settings, given), data, answers, result, metrics, warnings, settings, given,
+        run_name(settings, given), data, answers, result, metrics, warnings, settings,
         str(origin.get("command") or ""), str(origin.get("started") or "")[:16].replace("T", " "), QUESTIONS,
     )  # fmt: skip
     write_questions(run_dir / QUESTIONS, page.pairs, page.items)
