@@ -142,8 +142,8 @@ class Sweep:
         ancestor = existing_ancestor(self.folder)
         settings = sources(next(iter(self.given.values()))).content
         tracked = open_sweep(settings, self.folder, {"command": command()})
-        RunDirectory(self.folder)
         with tracked as tracker:
+            RunDirectory(self.folder)
             shutil.rmtree(self.folder / REPORTS, ignore_errors=True)
             for job in self.jobs:
                 self._start_report(job, self.mistakes.get(job))
