@@ -15,6 +15,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
+from joblib.externals.loky import get_reusable_executor
 
 from semicrowd.tracking.store import open_store
 
@@ -70,6 +71,7 @@ def test_runs_go_to_a_server_and_where_it_has_gone_nothing_is_begun(
     secret = {"MLFLOW_TRACKING_USERNAME": "ann", "MLFLOW_TRACKING_PASSWORD": "hush-hush"}
     done = train("-m", *RUN, "seed=0-1", f"logger.uri={address}", "hydra.run.dir=sweep", "hydra/launcher=joblib",
                  "hydra.launcher.n_jobs=2", **secret)  # fmt: skip
+    get_reusable_executor().shutdown()  # its processes stand in this test's folder
     assert done.returncode == 0, done.stderr
     assert not done.stderr
     store = open_store(address, "semicrowd")
