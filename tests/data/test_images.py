@@ -49,7 +49,7 @@ def test_small_pictures_of_one_size_are_their_own_pixels_in_the_order_of_their_p
     assert np.array_equal(data.features, [pictures[name].ravel() / np.float32(255) for name in data.files])
     assert data.labels is not None
     assert (data.labels.tolist(), data.class_names, data.num_classes) == ([0, 0, 1], ("a", "b"), 2)
-    assert {name: value for name, (value, _) in data.chosen.items()} == {"features": "pixels", "size": (12, 9)}
+    assert data.chosen == {"features": "pixels", "size": (12, 9)}
     assert _load(tmp_path / "a").labels is None
     assert data.hashes == _load(tmp_path).hashes
     _save(tmp_path, "b/2.png", _noise(12, 9))
@@ -93,7 +93,7 @@ def test_half_the_pictures_decide_pixels_or_the_network(tmp_path: Path, monkeypa
     for number in range(3):
         _save(tmp_path / "folder", f"{number}.png", _noise(65, 50))
     data = load_dataset("images", tmp_path, path=tmp_path / "folder")
-    assert (data.num_features, data.image_shape, data.chosen["features"][0]) == (1280, None, "efficientnet_lite0")
+    assert (data.num_features, data.image_shape, data.chosen["features"]) == (1280, None, "efficientnet_lite0")
     assert _load(tmp_path / "folder", size=20).chosen["features"][0] == "pixels"
     for number in range(3, 7):
         _save(tmp_path / "folder", f"{number}.png", _noise(20, 64))
