@@ -94,10 +94,10 @@ def test_half_the_pictures_decide_pixels_or_the_network(tmp_path: Path, monkeypa
         _save(tmp_path / "folder", f"{number}.png", _noise(65, 50))
     data = load_dataset("images", tmp_path, path=tmp_path / "folder")
     assert (data.num_features, data.image_shape, data.chosen["features"]) == (1280, None, "efficientnet_lite0")
-    assert _load(tmp_path / "folder", size=20).chosen["features"][0] == "pixels"
+    assert _load(tmp_path / "folder", size=20).chosen["features"] == "pixels"
     for number in range(3, 7):
         _save(tmp_path / "folder", f"{number}.png", _noise(20, 64))
-    assert _load(tmp_path / "folder").chosen["features"][0] == "pixels"
+    assert _load(tmp_path / "folder").chosen["features"] == "pixels"
 
 
 @pytest.mark.parametrize(
