@@ -47,9 +47,6 @@ STATUS = "status.json"
 #: Endings of the files that are taken for pictures.
 _SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".pgm", ".ppm", ".gif", ".webp")
 PICTURES = "a folder of pictures, or of a folder of pictures for each class"
-#: Signs that no text has, and the number of signs that are looked at together.
-_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")
-_BLOCK = 2**20
 #: The apostrophe of a cell that :func:`write_csv` has protected.
 PROTECTED = re.compile(r"^'(?=[=+@-])")
 
@@ -119,7 +116,7 @@ def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) 
 
 def protected(cell: Any) -> Any:
     """A text that a spreadsheet would run as a formula with an apostrophe before it; numbers stay numbers."""
-    if not isinstance(cell, str) or cell[:1] not in ("=", "+", "@", "-") or not cell:
+    if not isinstance(cell, str) or cell[:1] not in ("=", "+", "@", "-"):
         return cell
     try:
         float(cell)
@@ -266,27 +263,6 @@ def check_exists(path: Path) -> None:
     """Refuse a path where there is nothing."""
     if not path.exists():
         raise UserError(f"{path}: cannot be read: No such file or directory")
-
-
-def encoding_of(path: Path) -> str:
-    """``utf-8-sig``, or ``cp1252`` for a text that is not UTF-8: as spreadsheets in Western Europe write "CSV".
-
-    Raises
-    ------
-    UnicodeDecodeError
-        For a file that is no text: it has bytes that cp1252 does not know, or control characters.
-    """
-    try:
-        with path.open(encoding="utf-8") as file:
-            while file.read(_BLOCK):
-                pass
-    except UnicodeDecodeError:
-        with path.open(encoding="cp1252") as file:
-            while block := file.read(_BLOCK):
-                if _CONTROL.search(block):
-                    raise
-        return "cp1252"
-    return "utf-8-sig"
 
 
 def settle(path: Path) -> None:

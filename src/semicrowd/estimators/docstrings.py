@@ -44,13 +44,6 @@ def whole(cls: type) -> str:
     return "\n\n".join([what, *texts]) + "\n"
 
 
-def with_parameter(doc: str | None, text: str, before: str) -> str:
-    """The docstring of a method that takes one more parameter, which stands before another one."""
-    indent = " " * 8
-    what = textwrap.indent(textwrap.dedent(text).strip(), indent)
-    return (doc or "").replace(f"{indent}{before} :", f"{what}\n{indent}{before} :", 1)
-
-
 def _parameter(one: Description) -> str:
     """What a parameter takes, its default, and below what it is."""
     takes = (one.rule(object()) or "anything") + (" or None" if one.optional else "")

@@ -159,11 +159,11 @@ def decode(coded: Any) -> Any:
 
 def _check_state(kind: Any, state: dict[str, Any]) -> None:
     """Refuse attributes that objects of a class do not have, or that have another type."""
+    hints = {one: hint for base in kind.__mro__ for one, hint in vars(base).get("__annotations__", {}).items()}
     for name, value in state.items():
         if hasattr(kind, "requires_answers"):  # an estimator, whose parameters are checked as a whole
             checked = {*kind._get_param_names()} - {"random_state", "verbose"}
             allowed = name in checked or name in _ATTRIBUTES.get(type(value).__name__, "").split()
-            hints = {one: hint for base in kind.__mro__ for one, hint in vars(base).get("__annotations__", {}).items()}
             if name.endswith("_") and (hint := hints.get(name, Any)) is not Any:  # the class itself says of which type
                 allowed = allowed or _fits(value, hint)
             if value is None and name not in _ALWAYS:
