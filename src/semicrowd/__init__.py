@@ -11,13 +11,13 @@ from typing import Any
 # step that takes microseconds takes milliseconds (docs/BENCHMARKS.md).
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
-#: The list of methods. Looked up, not imported: those below choose what is in it.
-_LIST = import_module("semicrowd.settings.methods")
+#: Looked up, not imported: those below choose what is in it.
+_METHODS = import_module("semicrowd.methods")
 _PLACES = {"PairAnnotations": "crowd.annotations", "UnreliableResultWarning": "errors",
            "UserError": "errors", "load": "estimators.persistence", "match_labels": "metrics.clustering",
            "read_answers": "estimators.inputs", "write_report": "page.of_estimator"}
 
-__all__ = [*_PLACES, *_LIST.NAMES]
+__all__ = [*_PLACES, *_METHODS.NAMES]
 
 
 def __getattr__(name: str) -> Any:
@@ -25,8 +25,8 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     with import_module("semicrowd.errors").naming_extras():
-        if name in _LIST.NAMES:
-            value = _LIST.METHODS[_LIST.NAMES[name]].estimator
+        if name in _METHODS.NAMES:
+            value = _METHODS.method(_METHODS.NAMES[name])
         else:
             value = getattr(import_module(f"semicrowd.{_PLACES[name]}"), name)
     globals()[name] = value

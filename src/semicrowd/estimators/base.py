@@ -1,23 +1,33 @@
-"""Base classes of all methods: scikit-learn's interface, answers as a further input of ``fit``, saving and loading.
+"""The base class of all methods: scikit-learn's interface, answers as a further input of ``fit``, saving and loading.
 
-Methods for items in the order of time have a base class of their own."""
+A method's class names its parameters in ``__init__``, what each may be in ``_parameter_constraints``, and does its work
+in :meth:`CrowdClusterer._run`. Methods for items in the order of time have a base class of their own.
+"""
 
+import contextlib
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator
+from numbers import Integral
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
+import pandas as pd
+from rich.console import Console
+from rich.progress import track
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils import check_random_state
+from sklearn.utils import Bunch, check_random_state
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.workers import WorkerPosterior, worker_frame
+from semicrowd.data.columns import Columns
 from semicrowd.data.frames import as_pandas
 from semicrowd.errors import UnreliableResultWarning, UserError, naming_extras, warn
-from semicrowd.estimators import docstrings, persistence
+from semicrowd.estimators import persistence
 from semicrowd.estimators.inputs import (
     checked_answers,
     checked_features,
@@ -27,11 +37,48 @@ from semicrowd.estimators.inputs import (
     refuse_positions,
     refuse_swapped,
 )
-from semicrowd.fitting.iterate import Method, iterate
-from semicrowd.fitting.monitor import Monitor
 from semicrowd.fitting.result import Assignment, Result
-from semicrowd.settings.fields import LARGEST
-from semicrowd.settings.parameters import Parameters
+
+T = TypeVar("T")
+#: Constraint of a required number of clusters, and of other counts.
+CLUSTERS, COUNT = Interval(Integral, 2, None, closed="left"), Interval(Integral, 1, None, closed="left")
+#: Parameters that say how a fit is run and not what it is: they are neither in ``params_`` nor in a file.
+_OF_THE_MACHINE = frozenset({"random_state", "verbose", "trainer", "memory"})
+
+
+def progress(iterable: Iterable[T], description: str, verbose: Any = True) -> Iterable[T]:
+    """What is iterated over, with a bar on the standard error stream if ``verbose``."""
+    if not verbose:
+        return iterable
+    return track(iterable, description, console=Console(stderr=True), transient=True)
+
+
+@contextlib.contextmanager
+def status(description: str, verbose: Any = True) -> Iterator[Callable[[str], Any]]:
+    """Within the block, a line on the standard error stream if ``verbose``; the function that is given replaces it."""
+    if not verbose:
+        yield lambda _: None
+        return
+    with Console(stderr=True).status(description) as line:
+        yield line.update
+
+
+@contextlib.contextmanager
+def threads_of_a_fit(threads: int = 1) -> Iterator[None]:
+    """Within the block, torch and the libraries of linear algebra use ``threads`` threads.
+
+    A fit has one: operations of these models take microseconds, so that several threads would mostly wait for each
+    other in busy loops. ``python benchmarks/run.py threads`` measures it (docs/BENCHMARKS.md).
+    """
+    import torch  # takes seconds
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        with threadpool_limits(threads):
+            yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def digest_of_rows(features: np.ndarray) -> str:
@@ -42,51 +89,59 @@ def digest_of_rows(features: np.ndarray) -> str:
 class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
     """A clustering of items by their features and by noisy answers to "do these two belong to the same class?".
 
-    The class of a method inherits from this class and from its class of parameters
-    (:mod:`semicrowd.settings.parameters`).
-
     Attributes
     ----------
-    result_ : the result of the fit
-    labels_ : [N] clusters of the items, given their features and the answers
-    components_ : [K] the model's component behind each cluster number; None: the components' numbers are used. SCDC,
-        BayesSCDC and co-training number clusters by their number of items, 0 is the largest. The
-        model of a run of any method has the numbers of the run. What the model itself has of each component, such as
-        ``cluster_centers_`` or ``means_``, keeps its order
-    n_clusters_ : clusters that have an item
-    workers_ : data frame, a row for each annotator: name, number of answers, sensitivity and specificity with the ends
-        of their 90 % intervals, weight (logit of the one plus logit of the other, in nats), and the share of correct
-        answers if the final clusters (their probabilities, where the method has them) were the truth (observed_…);
-        None for a method that estimates no annotators
-    seed_ : the seed that was used: ``random_state``, or drawn from it
-    n_features_in_, feature_names_in_ : number and, if X was a data frame, names of the features, after the conversion
-        of its columns to numbers
-    columns_ : how the columns of a data frame were converted (:class:`semicrowd.data.columns.Columns`); ``predict``
-        converts new items in the same way. None if X has no column names that are text
+    labels_ : ndarray of shape (n_samples,)
+        Clusters of the items, given their features and the answers.
+    n_clusters_ : int
+        Clusters that have an item.
+    params_ : Bunch
+        Every parameter with the value that was used: also of those that were None and are set from the data.
+    history_ : list of dict
+        One a finished iteration, with its number from 1 as ``epoch`` and its metrics; empty if there are none.
+    workers_ : DataFrame or None
+        A row for each annotator: name, number of answers, sensitivity and specificity with the ends of their 90 %
+        intervals, weight (logit of the one plus logit of the other, in nats), and the share of correct answers if the
+        final clusters (their probabilities, where the method has them) were the truth (observed_…); None for a method
+        that estimates no annotators.
+    result_ : Result
+        The result of the fit (:class:`semicrowd.fitting.result.Result`).
+    components_ : ndarray of shape (n_components,) or None
+        The model's component behind each cluster number; None: the components' numbers are used. SCDC, BayesSCDC and
+        co-training number clusters by their number of items, 0 is the largest. The model of a run of any method has the
+        numbers of the run. What the model itself has of each component, such as ``cluster_centers_`` or ``means_``,
+        keeps its order.
+    seed_ : int
+        The seed that was used: ``random_state``, or drawn from it.
+    n_features_in_, feature_names_in_ : int, ndarray
+        Number and, if X was a data frame, names of the features, after the conversion of its columns to numbers.
+    columns_ : Columns or None
+        How the columns of a data frame were converted (:class:`semicrowd.data.columns.Columns`); ``predict`` converts
+        new items in the same way. None if X has no column names that are text.
     """
 
-    #: The section "Attributes" of its docstring, which the docstrings of classes that inherit from it repeat.
-    _attributes: ClassVar[str] = ""
+    #: What each parameter may be, in scikit-learn's words; those that all methods have.
+    _parameter_constraints: ClassVar[dict[str, Any]] = {"random_state": ["random_state"], "verbose": ["verbose"]}
     #: Whether the method needs answers.
     requires_answers: ClassVar[bool] = True
     #: Whether NaN counts as a missing value; if False, it is an error.
     takes_missing: ClassVar[bool] = False
-    #: Whether the method has ``predict``.
-    takes_new_items: ClassVar[bool] = False
-    #: Parameters, defined in the class of parameters. ``n_clusters`` is the number of clusters or its maximum; some
-    #: methods that estimate the number have none.
-    n_clusters: Any
+
     random_state: Any
     verbose: Any
     components_: np.ndarray | None = None
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        cls.takes_new_items = hasattr(cls, "predict")
-        persistence.CLASSES.setdefault(cls.__name__, cls)
-        cls._attributes = docstrings.sections(cls).get("Attributes", "")
-        if issubclass(cls, Parameters) and cls.__doc__:
-            cls.__doc__ = docstrings.whole(cls)
+    labels_: np.ndarray
+    n_clusters_: int
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+    columns_: Columns | None
+    params_: dict
+    history_: list
+    workers_: pd.DataFrame | None
+    result_: Result
+    seed_: int
+    _digest: str
+    _had_answers: bool
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -94,33 +149,39 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         tags.input_tags.sparse = True  # made dense
         return tags
 
-    def fit(self, X: Any, y: Any = None, pairs: Any = None, *, monitor: Monitor | None = None) -> Self:
+    def fit(self, X: Any, y: Any = None, pairs: Any = None) -> Self:
         """Cluster the rows of X with the help of answers about them.
 
         Parameters
         ----------
-        X : an array or sparse matrix [N, D], or a data frame, whose categories become columns of 0 and 1 and whose
-            missing values become medians, unless the method accepts them
-            (:func:`semicrowd.estimators.inputs.items_to_fit`)
-        y : answers, if ``pairs`` is None. An array of labels, one for each item, is ignored, as in scikit-learn's
-            clusterings; without ``pairs`` there is a warning
-        pairs : answers about the rows of X: PairAnnotations, or what :func:`semicrowd.read_answers` takes, such as a
-            data frame with columns i, j, worker, label, or a path. Answers call the items by a column ``id`` of X, else
-            by its index; rows of an array by their numbers from 0
-        monitor : takes curves, keeps checkpoints; None: nothing is kept
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            The categories of a data frame become columns of 0 and 1, its missing values medians, unless the method
+            accepts them (:func:`semicrowd.estimators.inputs.items_to_fit`).
+        y : answers, if ``pairs`` is None
+            An array of labels, one for each item, is ignored, as in scikit-learn's clusterings; without ``pairs`` there
+            is a warning.
+        pairs : PairAnnotations, or what :func:`semicrowd.read_answers` takes, such as a data frame or a path
+            Answers about the rows of X, with columns i, j, worker, label. They call the items by a column ``id`` of X,
+            else by its index; rows of an array by their numbers from 0.
 
         Raises
         ------
+        InvalidParameterError
+            For parameters out of range.
         UserError
-            For parameters out of range, items or answers that cannot be used, and where answers are needed and missing.
+            For items or answers that cannot be used, and where answers are needed and missing.
         """
+        return self._fit(X, y, pairs)
+
+    def _fit(self, X: Any, y: Any, pairs: Any, **more: Any) -> Self:
+        """``fit``, with what else a subclass hands on to its ``_run``."""
+        self._validate_params()
         features, answers = self._inputs(X, y, pairs)
-        with naming_extras():
-            result = self._run(features, answers, monitor or Monitor(progress=bool(self.verbose)))
+        with naming_extras(), threads_of_a_fit():
+            result = self._run(features, answers, **more)
         if result is not None:  # not in the other ones of several processes
             self._set_result(result, answers)
-            if monitor is None:  # a run warns itself
-                self._warn(features, answers)
+            self._warn(features, answers)
         return self
 
     def _warn(self, features: np.ndarray, answers: PairAnnotations | None) -> None:
@@ -128,8 +189,6 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
 
     def _inputs(self, X: Any, y: Any, pairs: Any) -> tuple[np.ndarray, PairAnnotations | None]:
         """The items and answers that are fitted to; sets what an estimator has of them, and forgets an earlier fit."""
-        if isinstance(self, Parameters):
-            self.check_parameters()
         X, y, pairs = as_pandas(X), as_pandas(y), as_pandas(pairs)
         if pairs is None and labels_alone(y):
             warn("y: labels of items are not used; pass answers about pairs of items as pairs=…")
@@ -148,8 +207,12 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         if answers is None and self.requires_answers:
             raise UserError(f"pairs: {type(self).__name__} needs answers about the items; expected i,j,worker,label")
         self._had_answers = answers is not None
-        self.seed_ = _seed(self.random_state)
+        drawn = self.random_state is None or isinstance(self.random_state, np.random.RandomState)
+        self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1) if drawn else self.random_state)
         self.__dict__.pop("components_", None)
+        parameters = self.get_params(deep=False).items()
+        self.params_ = Bunch(**{name: value for name, value in parameters if name not in _OF_THE_MACHINE})
+        self.history_ = []
         return features, answers
 
     def _set_result(self, result: Result, answers: PairAnnotations | None) -> None:
@@ -208,11 +271,18 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         return found
 
     @abstractmethod
-    def _run(self, features: np.ndarray, answers: PairAnnotations | None, monitor: Monitor) -> Result | None:
-        """Fit to checked items and answers; sets the attributes that ``predict`` needs.
+    def _run(self, features: np.ndarray, answers: Any) -> Result | None:
+        """Fit to checked items [N, D] and to answers about them, PairAnnotations or, unless required, None.
 
-        Returns the result; None in all processes but the first, if several train together.
+        Sets the attributes that ``predict`` needs, and in ``params_`` the values of parameters that were None. Returns
+        the result; None in all processes but the first, if several train together.
         """
+
+    def _standardize(self) -> bool:
+        """The parameter ``standardize``; None is True for a data frame, whose columns have different units."""
+        if self.params_["standardize"] is None:
+            self.params_["standardize"] = self.columns_ is not None and self.columns_.named
+        return bool(self.params_["standardize"])
 
     def _new_items(self, X: Any) -> np.ndarray:
         """Checked items to be predicted, float64 [N, D]."""
@@ -231,9 +301,6 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         return Result(int(num_clusters), final, features, workers)
 
 
-CrowdClusterer._attributes = docstrings.sections(CrowdClusterer).get("Attributes", "")
-
-
 class WarningClusterer(CrowdClusterer):
     """``fit`` numbers clusters by size and warns (:class:`semicrowd.UnreliableResultWarning`) of unreliable results."""
 
@@ -250,19 +317,8 @@ class WarningClusterer(CrowdClusterer):
             warn(line, UnreliableResultWarning)
 
 
-class OneShotClusterer(CrowdClusterer):
-    """A method that is not iterative."""
-
-    def _run(self, features: np.ndarray, answers: PairAnnotations | None, monitor: Monitor) -> Result:
-        return iterate(_OneShot(self, features, answers), monitor)
-
-    @abstractmethod
-    def _cluster(self, features: np.ndarray, answers: Any) -> Result:
-        """Cluster the items; ``answers`` are PairAnnotations or, where ``requires_answers`` is False, None."""
-
-
-class InductiveClusterer(OneShotClusterer):
-    """A method that is not iterative and assigns new items by their features alone."""
+class InductiveClusterer(CrowdClusterer):
+    """A method that assigns new items by their features alone."""
 
     def predict(self, X: Any) -> np.ndarray:
         """Clusters [N] of items from their features alone."""
@@ -273,61 +329,36 @@ class InductiveClusterer(OneShotClusterer):
         """Clusters of items [N, D]."""
 
 
-class _OneShot(Method):
-    def __init__(self, clusterer: OneShotClusterer, features: np.ndarray, answers: PairAnnotations | None) -> None:
-        self._arguments: Any = (features, answers)
-        self._clusterer = clusterer
-
-    def step(self, iteration: int) -> Mapping[str, float]:  # noqa: ARG002 - there is one
-        self._result = self._clusterer._cluster(*self._arguments)
-        return {}
-
-    def result(self) -> Result:
-        return self._result
-
-
-def _seed(random_state: Any) -> int:
-    if random_state is None or isinstance(random_state, np.random.RandomState):
-        return int(check_random_state(random_state).randint(2**31 - 1))
-    whole = isinstance(random_state, int | np.integer) and not isinstance(random_state, bool)
-    if not whole or not 0 <= random_state <= LARGEST:
-        raise UserError(f"random_state={random_state}: expected a whole number from 0 to {LARGEST}, or None")
-    return int(random_state)
-
-
 class OrderedClusterer(CrowdClusterer):
     """What an item is depends on its neighbours, so that there is no prediction item by item."""
 
     requires_answers = False
 
-    def fit(
-        self, X: Any, y: Any = None, pairs: Any = None, *, sequence: Any = None, monitor: Monitor | None = None
-    ) -> Self:
+    def fit(self, X: Any, y: Any = None, pairs: Any = None, *, sequence: Any = None) -> Self:
         """Find states of the rows of X, which are in order of time.
 
         Parameters
         ----------
-        X : [N, D] numbers, an array or a data frame
+        X : array-like or data frame of shape (n_samples, n_features)
         y, pairs : ignored
-        sequence : [N] whole numbers, which sequence a row is of; None: all are of one
-        monitor : takes curves, keeps checkpoints; None: nothing is kept
+        sequence : array-like of int of shape (n_samples,), default=None
+            Which sequence a row is of; None: all are of one.
 
         Raises
         ------
+        InvalidParameterError
+            For parameters out of range.
         UserError
-            For parameters out of range, and items that cannot be used.
+            For items or sequences that cannot be used.
         """
-        self._sequence = sequence
-        try:
-            return super().fit(X, y, pairs=pairs, monitor=monitor)
-        finally:
-            del self._sequence
+        return self._fit(X, y, pairs, sequence=sequence)
 
-    def _order(self, items: int) -> np.ndarray:
-        """Sequence of each item [N]."""
-        if self._sequence is None:
-            return np.zeros(items, np.int64)
-        found = np.asarray(self._sequence)
-        if found.shape != (items,) or found.dtype.kind not in "iu":
-            raise UserError(f"sequence: {found.dtype} {list(found.shape)}; expected {items} whole numbers, one a row")
-        return found
+
+def checked_sequence(sequence: Any, num_items: int) -> np.ndarray:
+    """Sequence of each item [N]; ``sequence`` is what ``fit`` of an ordered method was given."""
+    if sequence is None:
+        return np.zeros(num_items, np.int64)
+    found = np.asarray(sequence)
+    if found.shape != (num_items,) or found.dtype.kind not in "iu":
+        raise UserError(f"sequence: {found.dtype} {list(found.shape)}; expected {num_items} whole numbers, one a row")
+    return found

@@ -15,12 +15,10 @@ from typing import Any, Union, get_args, get_origin
 
 import numpy as np
 import pandas as pd
+from sklearn.utils import Bunch
 
 from semicrowd.errors import UserError
 from semicrowd.files import write_atomic
-from semicrowd.settings.fields import Settings
-from semicrowd.settings.methods import METHODS, NAMES
-from semicrowd.settings.parameters import Parameters
 
 #: Module → its classes of which a fitted estimator may hold objects; imported when one is saved or read.
 _PLACES = {
@@ -38,59 +36,25 @@ _PLACES = {
     "semicrowd.data.columns": ("Column", "Columns"),
     "semicrowd.data.preparation": ("ColumnScaler",),
     "semicrowd.fitting.result": ("Assignment", "Restarts", "Result", "Samples"),
-    "semicrowd.settings.model": ("BayesSettings", "NetSettings", "SCDCSettings"),
-    "semicrowd.settings.parameters": ("Recipe",),
-    "semicrowd.settings.training": ("StartSettings", "TrainerSettings", "TrainingSettings", "ViewSettings"),
     "semicrowd.starts.patches": ("PatchFeatures",),
     "semicrowd.starts.selection": ("Verdict",),
 }
-#: Attributes that every fitted estimator has; any other may be None.
-_ALWAYS = {"labels_", "n_clusters_", "n_features_in_", "result_"}
-#: Type → the attributes of a fitted estimator that have it; one in several rows may have either. A class may instead
-#: annotate an attribute of its own (``edges_: np.ndarray``).
-_ATTRIBUTES: dict[str, str] = {
-    "ndarray": "_mean _root _unit annotated_ beginning_ bounds_ cluster_ cluster_centers_ completed_ "
-    "components_ concentration_ emissions_ expert_view_ feature_names_in_ hyperplanes_ items_ labels_ means_ "
-    "memberships_ metric_ metrics_ parts_ plane_center_ plane_scale_ precisions_ sensitivity_ sensitivity_shape_ "
-    "sizes_ specificity_ specificity_shape_ transitions_ variances_ view_labels_",
-    "float": "_unit bound_ evidence_ gamma_ held_out_gain_ held_out_gain_error_ log_likelihood_ objective_ penalty_ "
-    "preference_",
-    "float64": "_smallest _unit",
-    "int": "n_clusters_ n_features_in_ n_iter_ random_state seed_ verbose",
-    "int64": "random_state",
-    "NoneType": "random_state",
-    "RandomState": "random_state",
-    "str": "_digest winner_",
-    "bool": "_had_answers mixed_ verbose",
-    "list": "epochs_ flows_ objective_history_",
-    "tuple": "worker_names_",
-    "dict": "_weights clusters_ ess_ preparations_ rhat_ shares_ weights_",
-    "DataFrame": "candidates_ chains_ workers_",
-    "Result": "result_",
-    "Recipe": "recipe_",
-    "Columns": "columns_",
-    "ColumnScaler": "scaler_",
-    "Pipeline": "classifier_ preparation_",
-    "SignedSpectral": "crowd_",
-    "KMeans": "_kmeans model_",
-    "GaussianMixture": "model_",
-    "BayesianGaussianMixture": "model_",
-    "SCDC": "model_",
-    "BayesSCDC": "model_",
-    "Metric": "_metric",
-}
+#: Attributes that every fitted estimator has.
+_ALWAYS = {"labels_", "n_clusters_", "n_features_in_", "params_", "result_"}
+#: Parameters that are of the machine and have no place in a file.
+_LEFT_OUT = ("memory", "trainer")
 #: Name of a class → its module.
 _PLACE_OF = {name: place for place, names in _PLACES.items() for name in names}
-#: Classes of this package that are added where they are defined: estimators, and classes used only in their attributes.
-CLASSES: dict[str, type] = {}
 #: Name and version of the format.
-FORMAT = "semicrowd estimator 1"
+FORMAT = "semicrowd estimator 2"
 
 
 def _class(name: str) -> type:
-    if name not in CLASSES:
-        CLASSES[name] = getattr(import_module(_PLACE_OF[name]), name)
-    return CLASSES[name]
+    methods = import_module("semicrowd.methods")  # looked up, not imported: the registry is above this module
+    if name in methods.NAMES:
+        found: type = methods.method(methods.NAMES[name])
+        return found
+    return getattr(import_module(_PLACE_OF[name]), name)
 
 
 def encode(value: Any) -> Any:
@@ -110,7 +74,8 @@ def encode(value: Any) -> Any:
     if type(value) in (list, tuple):
         return [type(value).__name__, [encode(one) for one in value]]
     if isinstance(value, dict):
-        return ["dict", [[encode(key), encode(one)] for key, one in value.items()]]
+        kind = "Bunch" if isinstance(value, Bunch) else "dict"
+        return [kind, [[encode(key), encode(one)] for key, one in value.items()]]
     if isinstance(value, pd.DataFrame):
         return ["frame", [[str(name), encode(column.to_numpy())] for name, column in value.items()]]
     if isinstance(value, np.random.RandomState):
@@ -119,9 +84,11 @@ def encode(value: Any) -> Any:
     if isinstance(value, torch.nn.Module) and callable(description):  # a GenerativeModel
         return ["model", description()]
     name = type(value).__name__
-    if not (name in CLASSES or name in _PLACE_OF) or _class(name) is not type(value):
+    if name not in {*import_module("semicrowd.methods").NAMES, *_PLACE_OF} or _class(name) is not type(value):
         raise TypeError(f"{type(value)}: no place for it in a file")
     state: Any = value.__getstate__()
+    if hasattr(value, "requires_answers"):
+        state = {name: None if name in _LEFT_OUT else one for name, one in state.items()}
     _check_state(type(value), state)
     return [name, encode(state)]
 
@@ -138,6 +105,7 @@ def decode(coded: Any) -> Any:
         "list": lambda values: [decode(one) for one in values],
         "tuple": lambda values: tuple(decode(one) for one in values),
         "dict": lambda items: {decode(key): decode(one) for key, one in items},
+        "Bunch": lambda items: Bunch(**{decode(key): decode(one) for key, one in items}),
         "frame": lambda columns: pd.DataFrame({name: decode(column) for name, column in columns}),
         "RandomState": _random_state,
         "model": _model,
@@ -152,24 +120,22 @@ def decode(coded: Any) -> Any:
         made.__setstate__(state)
     else:
         made.__dict__.update(state)
-    if isinstance(made, Settings):
-        made.__post_init__()  # checks the values
     return made
 
 
 def _check_state(kind: Any, state: dict[str, Any]) -> None:
     """Refuse attributes that objects of a class do not have, or that have another type."""
-    hints = {one: hint for base in kind.__mro__ for one, hint in vars(base).get("__annotations__", {}).items()}
+    if is_dataclass(kind):
+        hints = {one.name: one.type for one in fields(kind)}
+    else:
+        bases = kind.__mro__[::-1]
+        hints = {one: hint for base in bases for one, hint in vars(base).get("__annotations__", {}).items()}
+    estimator = hasattr(kind, "requires_answers")
     for name, value in state.items():
-        if hasattr(kind, "requires_answers"):  # an estimator, whose parameters are checked as a whole
-            checked = {*kind._get_param_names()} - {"random_state", "verbose"}
-            allowed = name in checked or name in _ATTRIBUTES.get(type(value).__name__, "").split()
-            if name.endswith("_") and (hint := hints.get(name, Any)) is not Any:  # the class itself says of which type
-                allowed = allowed or _fits(value, hint)
-            if value is None and name not in _ALWAYS:
-                allowed = allowed or any(name in names.split() for names in _ATTRIBUTES.values())
-        elif is_dataclass(kind):
-            allowed = any(one.name == name and _fits(value, one.type) for one in fields(kind))
+        if estimator and name in kind._get_param_names():  # checked as a whole, when all are there
+            continue
+        if estimator or is_dataclass(kind):  # the class itself says what there is, and of which type
+            allowed = name in hints and _fits(value, hints[name])
         else:  # of scikit-learn: nothing that its class has
             allowed = name.isidentifier() and not name.startswith("__") and not hasattr(kind, name)
         if not allowed:
@@ -225,12 +191,10 @@ def load(path: Path | str) -> Any:
         content = torch.load(path, map_location="cpu", weights_only=True)
         if content["format"] != FORMAT:
             raise ValueError("another format")
-        kind = METHODS[NAMES[content["estimator"][0]]].estimator
         found = decode(content["estimator"])
-        if type(found) is not kind or not vars(found).keys() >= _ALWAYS:
+        if not hasattr(found, "requires_answers") or not vars(found).keys() >= _ALWAYS:
             raise ValueError("not a fitted estimator")
-        if isinstance(found, Parameters):
-            found.check_parameters()
+        found._validate_params()
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror or error}") from error
     except Exception as error:  # torch raises whatever the damaged bytes lead to

@@ -1,1 +1,51 @@
-"""The methods: each file has a method's parameters, its estimator and what mathematics is its own."""
+"""The methods: each file has an estimator with its parameters and what mathematics is its own; here is their list."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from semicrowd.estimators.base import CrowdClusterer
+
+#: Name on the command line, in reports and of the file in conf/model → file and class here. A class is imported when it
+#: is first asked for (:func:`method`): torch takes seconds.
+METHODS = {
+    "bayes": "generative.BayesSCDC",
+    "scdc": "generative.SCDC",
+    "cotrain": "cotraining.CoTraining",
+    "mcvc": "mcvc.MCVC",
+    "deep_mcvc": "mcvc.DeepMCVC",
+    "matrix_completion": "matrix_completion.MatrixCompletion",
+    "itml": "itml.ITML",
+    "mpckmeans": "mpckmeans.MPCKMeans",
+    "cspa": "cspa.CSPA",
+    "kmeans": "unsupervised.KMeansOnly",
+    "gmm": "unsupervised.MixtureOnly",
+    "bgmm": "unsupervised.VariationalMixture",
+    "affinity_propagation": "affinity_propagation.AffinityPropagation",
+    "dp_means": "dp_means.DPMeans",
+    "gmeans": "gmeans.GMeans",
+    "hmm": "hmm.HMM",
+    "constrained_kmeans": "constrained_kmeans.ConstrainedKMeans",
+    "ukm": "ckm.UKM",
+    "ckm": "ckm.CKM",
+    "slpd": "slpd.SLPD",
+    "crowd_only": "crowd_only.SignedSpectral",
+    "crowd_logistic": "crowd_only.CrowdLogistic",
+    "dpm": "dpm.DPM",
+    "ddpm_s": "dpm.DDPMS",
+    "ddpm_l": "dpm.DDPML",
+    "mmgm": "dpm.MaxMarginMixture",
+    "ihmm": "ihmm.IHMM",
+    "dih_s": "ihmm.DIHS",
+    "dih_l": "ihmm.DIHL",
+    "deep_dpm": "deep_dpm.DeepDPM",
+}
+#: Name of a class → name of the method: ``BayesSCDC`` → ``bayes``.
+NAMES = {place.partition(".")[2]: name for name, place in METHODS.items()}
+
+
+def method(name: str) -> "type[CrowdClusterer]":
+    """The estimator of a method."""
+    file, _, kind = METHODS[name].partition(".")
+    found: type[CrowdClusterer] = getattr(import_module(f"semicrowd.methods.{file}"), kind)
+    return found

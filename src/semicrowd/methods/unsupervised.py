@@ -1,21 +1,17 @@
 """Baselines that use the features alone: k-means and Gaussian mixtures, which accept answers and ignore them."""
 
 from abc import abstractmethod
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from jaxtyping import Float
 from sklearn import cluster, mixture
 from sklearn.metrics import pairwise_distances_argmin
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.data.preparation import ColumnScaler
-from semicrowd.estimators.base import InductiveClusterer
+from semicrowd.estimators.base import CLUSTERS, COUNT, CrowdClusterer, InductiveClusterer
 from semicrowd.fitting.result import Assignment, Result
-from semicrowd.settings.fields import flag, setting, whole
-from semicrowd.settings.parameters import STANDARDIZE, STARTS, CountedParameters
 
 
 class FeaturesOnly(InductiveClusterer):
@@ -23,7 +19,7 @@ class FeaturesOnly(InductiveClusterer):
 
     requires_answers = False
 
-    def _cluster(self, features: np.ndarray, answers: PairAnnotations | None) -> Result:  # noqa: ARG002 - ignored
+    def _run(self, features: np.ndarray, answers: PairAnnotations | None) -> Result:  # noqa: ARG002 - ignored
         self._learn(features)
         assignment = self._assign(features)
         return self._result(assignment, assignment)
@@ -36,7 +32,7 @@ class FeaturesOnly(InductiveClusterer):
 class NearestCentre(FeaturesOnly):
     """Base class of clusterings that estimate their number of clusters; an item belongs to the nearest centre."""
 
-    cluster_centers_: Float[np.ndarray, "K D"]
+    cluster_centers_: np.ndarray
 
     def _assign(self, features: np.ndarray) -> Assignment:
         return Assignment.hard(pairwise_distances_argmin(features, self.cluster_centers_))
@@ -48,12 +44,26 @@ class NearestCentre(FeaturesOnly):
 class _OfScikitLearn(FeaturesOnly):
     """Base class of wrappers of scikit-learn estimators."""
 
-    model_: Any
-    standardize: bool
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **CrowdClusterer._parameter_constraints, "n_clusters": [CLUSTERS], "n_init": [COUNT], "max_iter": [COUNT],
+        "standardize": ["boolean", None],
+    }  # fmt: skip
+    model_: cluster.KMeans | mixture.GaussianMixture | mixture.BayesianGaussianMixture
+    scaler_: ColumnScaler
+
+    def __init__(
+        self, n_clusters: int = 4, *, n_init: int = 20, standardize: bool | None = None, random_state: Any = 0,
+        verbose: Any = False,
+    ) -> None:  # fmt: skip
+        self.n_clusters = n_clusters
+        self.n_init = n_init
+        self.standardize = standardize
+        self.random_state = random_state
+        self.verbose = verbose
 
     def _learn(self, features: np.ndarray) -> None:
-        scaler = ColumnScaler(with_mean=self.standardize, with_std=self.standardize, indicators=self.indicators)
-        self.scaler_ = scaler.fit(features)
+        scaled = self._standardize()
+        self.scaler_ = ColumnScaler(with_mean=scaled, with_std=scaled, indicators=self.indicators).fit(features)
         self.model_ = self._model().fit(self.scaler_.transform(features))
 
     def _assign(self, features: np.ndarray) -> Assignment:
@@ -64,35 +74,60 @@ class _OfScikitLearn(FeaturesOnly):
         """The scikit-learn estimator, not fitted."""
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class KMeansParameters(CountedParameters):
-    """Parameters of :class:`KMeansOnly` and :class:`MixtureOnly`."""
+class KMeansOnly(_OfScikitLearn):
+    """k-means from k-means++ starts, by scikit-learn; answers are ignored.
 
-    n_init: int = setting(20, STARTS, whole(1, 100_000))
-    standardize: bool = setting(False, STANDARDIZE, flag())
+    Minimises Σ_i |x_i − μ_{z_i}|² over assignments and centres (Arthur & Vassilvitskii 2007 for the starts).
 
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class VariationalMixtureParameters(KMeansParameters):
-    """Parameters of :class:`VariationalMixture`."""
-
-    n_init: int = setting(1, STARTS, whole(1, 100_000))
-    max_iter: int = setting(300, "maximal number of iterations", whole(1))
-
-
-class KMeansOnly(KMeansParameters, _OfScikitLearn):
-    """k-means from k-means++ starts.
+    Parameters
+    ----------
+    n_clusters : int, default=4
+    n_init : int, default=20
+        Number of random starts, of which the one with the best objective is kept.
+    standardize : bool or None, default=None
+        Scale features to mean 0 and variance 1; None: True for a data frame, whose columns have different units, False
+        for an array.
+    random_state : int, RandomState instance or None, default=0
+    verbose : bool, default=False
 
     Attributes
     ----------
-    model_, scaler_ : the fitted scikit-learn estimator and ColumnScaler
+    model_, scaler_ : KMeans, ColumnScaler
+        The fitted estimator, and the scaling of the features before it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semicrowd import KMeansOnly
+    >>> X = np.array([[0.0, 0], [0, 1], [9, 9], [9, 8]])
+    >>> KMeansOnly(2).fit_predict(X).tolist() in ([0, 0, 1, 1], [1, 1, 0, 0])
+    True
     """
 
     def _model(self) -> cluster.KMeans:
         return cluster.KMeans(self.n_clusters, n_init=self.n_init, random_state=self.seed_)
 
 
-class _Mixture(_OfScikitLearn):
+class MixtureOnly(_OfScikitLearn):
+    """A Gaussian mixture with full covariances, by maximum likelihood, by scikit-learn; answers are ignored.
+
+    Parameters
+    ----------
+    n_clusters : int, default=4
+    n_init : int, default=20
+        Number of random starts, of which the one with the highest likelihood is kept.
+    standardize : bool or None, default=None
+        Scale features to mean 0 and variance 1; None: True for a data frame, whose columns have different units, False
+        for an array.
+    random_state : int, RandomState instance or None, default=0
+    verbose : bool, default=False
+
+    Attributes
+    ----------
+    model_, scaler_ : GaussianMixture, ColumnScaler
+        The fitted estimator, and the scaling of the features before it.
+    """
+
     def predict_proba(self, X: Any) -> np.ndarray:
         """Cluster probabilities [N, K] of items."""
         features = self._new_items(X)
@@ -101,29 +136,47 @@ class _Mixture(_OfScikitLearn):
     def _assign(self, features: np.ndarray) -> Assignment:
         return Assignment.of(self.model_.predict_proba(self.scaler_.transform(features)))
 
-
-class MixtureOnly(KMeansParameters, _Mixture):
-    """A Gaussian mixture with full covariances, by maximum likelihood.
-
-    Attributes
-    ----------
-    model_, scaler_ : the fitted scikit-learn estimator and ColumnScaler
-    """
-
-    def _model(self) -> mixture.GaussianMixture:
+    def _model(self) -> Any:
         return mixture.GaussianMixture(self.n_clusters, n_init=self.n_init, random_state=self.seed_)
 
 
-class VariationalMixture(VariationalMixtureParameters, _Mixture):
+class VariationalMixture(MixtureOnly):
     """A truncated Dirichlet process mixture of Gaussians with full covariances, by variational inference.
 
-    It is the usual choice in scikit-learn for an unknown number of clusters; the priors are scikit-learn's defaults.
+    It is the usual choice in scikit-learn for an unknown number of clusters (Blei & Jordan 2006); the priors are
+    scikit-learn's defaults, from one start. Answers are ignored.
+
+    Parameters
+    ----------
+    n_clusters : int, default=4
+        Maximal number of clusters.
+    max_iter : int, default=300
+        Maximal number of iterations.
+    standardize : bool or None, default=None
+        Scale features to mean 0 and variance 1; None: True for a data frame, whose columns have different units, False
+        for an array.
+    random_state : int, RandomState instance or None, default=0
+    verbose : bool, default=False
 
     Attributes
     ----------
-    model_, scaler_ : the fitted scikit-learn estimator and ColumnScaler
-    n_iter_ : steps of its best start
+    model_, scaler_ : BayesianGaussianMixture, ColumnScaler
+        The fitted estimator, and the scaling of the features before it.
+    n_iter_ : int
+        Steps.
     """
+
+    n_iter_: int
+
+    def __init__(
+        self, n_clusters: int = 4, *, max_iter: int = 300, standardize: bool | None = None, random_state: Any = 0,
+        verbose: Any = False,
+    ) -> None:  # fmt: skip
+        self.n_clusters = n_clusters
+        self.max_iter = max_iter
+        self.standardize = standardize
+        self.random_state = random_state
+        self.verbose = verbose
 
     def _learn(self, features: np.ndarray) -> None:
         super()._learn(features)
@@ -131,6 +184,6 @@ class VariationalMixture(VariationalMixtureParameters, _Mixture):
 
     def _model(self) -> mixture.BayesianGaussianMixture:
         return mixture.BayesianGaussianMixture(
-            n_components=self.n_clusters, n_init=self.n_init, weight_concentration_prior_type="dirichlet_process",
-            max_iter=self.max_iter, random_state=self.seed_,
+            n_components=self.n_clusters, weight_concentration_prior_type="dirichlet_process", max_iter=self.max_iter,
+            random_state=self.seed_,
         )  # fmt: skip
