@@ -12,8 +12,8 @@ from torch import Tensor
 from semicrowd.crowd import simulate
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset, load_dataset
-from semicrowd.data.answers import load_annotations
 from semicrowd.data.fetch import data_root
+from semicrowd.data.load import load_annotations
 from semicrowd.fitting.module import ClusteringModule
 from semicrowd.models.state import model_class
 from semicrowd.models.training_data import TrainingData

@@ -11,8 +11,8 @@ import pytest
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.links import blocks_of
 from semicrowd.crowd.simulate import grouping, labels_of_some, pair_of_number, quota, taken_for, tasks, two_coin
-from semicrowd.data import Dataset, cifar10h
-from semicrowd.data.answers import load_annotations
+from semicrowd.data import Dataset, cifar10
+from semicrowd.data.load import load_annotations
 from semicrowd.errors import UserError
 
 LABELS = np.random.default_rng(0).permutation(np.repeat(np.arange(5), 100))
@@ -177,13 +177,13 @@ def images(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Dataset:
     counts = (45 * np.eye(10, dtype=np.int64) + 5 * np.roll(np.eye(10, dtype=np.int64), 1, 1))[np.arange(40) % 10]
     path = tmp_path / "cifar10h-counts.npy"
     np.save(path, counts)
-    monkeypatch.setattr(cifar10h, "fetch", lambda name, root: {path.name: path})  # noqa: ARG005 - as fetch has it
+    monkeypatch.setattr(cifar10, "fetch", lambda name, root: {path.name: path})  # noqa: ARG005 - as fetch has it
     labels = np.arange(200) % 10
     return Dataset("cifar10", np.zeros((200, 3), np.float32), labels, np.zeros((30, 3), np.float32), labels[:30])
 
 
 def test_confusions_of_people_are_counted_on_the_test_images_that_are_there(images: Dataset, pinwheel: Dataset) -> None:
-    found = cifar10h.confusions(Path("unused"), images.test_labels)
+    found = cifar10.confusions(Path("unused"), images.test_labels)
     np.testing.assert_allclose(found, 0.9 * np.eye(10) + 0.1 * np.roll(np.eye(10), 1, 1))
     options: dict[str, Any] = {"num_annotators": 2, "num_tasks": 20, "task_size": 20, "num_annotated": 200,
                                "sensitivity": 1.0, "specificity": 1.0, "confused": "cifar10h"}  # fmt: skip
@@ -193,7 +193,7 @@ def test_confusions_of_people_are_counted_on_the_test_images_that_are_there(imag
     assert answers.true_sensitivity.mean() == pytest.approx(0.82, abs=0.04)
     for labels in (None, np.zeros(5, np.int64)):
         with pytest.raises(UserError, match="confused=cifar10h"):
-            cifar10h.confusions(Path("unused"), labels)
+            cifar10.confusions(Path("unused"), labels)
     with pytest.raises(UserError, match="confused=cifar10h"):
         load_annotations("tasks", pinwheel, 0, Path("unused"), **options)
 

@@ -13,7 +13,7 @@ from tests.answer_files import read_csv_answers
 from semicrowd.crowd import answer_files
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset, load_dataset
-from semicrowd.data.answers import load_annotations
+from semicrowd.data.load import load_annotations
 from semicrowd.errors import UserError
 from semicrowd.random import stream
 from semicrowd.settings.fields import shown
@@ -109,7 +109,7 @@ def made_up(
 ) -> tuple[np.ndarray, Dataset]:
     """The rows that ``crowd`` then reads, and the items."""
     path, rows, data = made_up_file
-    monkeypatch.setattr("semicrowd.data.answers.fetch", lambda *_: {"crowd_annotations_mnist.npy": path})
+    monkeypatch.setattr("semicrowd.data.mnist.fetch", lambda *_: {"crowd_annotations_mnist.npy": path})
     return rows, data
 
 

@@ -11,9 +11,8 @@ import pandas as pd
 import pytest
 
 from semicrowd.data import Dataset, load_dataset
-from semicrowd.data.answers import answers_of_files
+from semicrowd.data.answers import file as answers_of_file
 from semicrowd.errors import UserError
-from semicrowd.settings.data import FileSettings
 
 #: Bytes of memory that reading a file of some kilobytes may take.
 MEMORY = 100_000_000
@@ -86,7 +85,7 @@ def test_a_damaged_file_is_read_or_refused_in_one_line(tmp_path: Path, seed: int
             assert 0 < data.num_items <= 100
         else:
             items = Dataset("table", np.zeros((12, 1), np.float32), ids=tuple(IDS))
-            answers = answers_of_files(items, FileSettings(path=path))
+            answers = answers_of_file(items, path=path)
             assert set(answers.label.tolist()) <= {0, 1}
             assert (answers.i != answers.j).all()
             assert 0 <= min(answers.i.min(), answers.j.min()) <= max(answers.i.max(), answers.j.max()) < 12

@@ -8,8 +8,8 @@ import pytest
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import load_dataset
-from semicrowd.data.answers import load_annotations
 from semicrowd.data.frames import read_frame
+from semicrowd.data.load import load_annotations
 from semicrowd.errors import UserError
 
 FEATURES = np.random.default_rng(0).normal(size=(6, 3))

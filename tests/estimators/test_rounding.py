@@ -9,7 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from semicrowd import SCDC, BayesSCDC
 from semicrowd.data import load_dataset
-from semicrowd.data.answers import load_annotations
+from semicrowd.data.load import load_annotations
 from semicrowd.random import stream
 
 

@@ -9,13 +9,12 @@ import pytest
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
-from semicrowd.data.answers import answers_of_files
+from semicrowd.data.answers import file as answers_of_file
 from semicrowd.data.columns import Columns
 from semicrowd.fitting.result import Assignment
 from semicrowd.page.clusters import Distances, typical_items
 from semicrowd.page.items import Items
 from semicrowd.page.questions import pairs_to_ask, uncertainty, write_questions
-from semicrowd.settings.data import FileSettings
 
 #: Three groups of a line, twelve items each.
 LINE = np.concatenate([np.linspace(start, start + 2, 12) for start in (-9, 0, 9)])[:, None]
@@ -156,8 +155,7 @@ def test_the_file_has_what_a_person_needs_to_answer_and_is_read_as_answers(tmp_p
     assert len(table.columns) == 4 + 2 * 10  # the first ten columns
     assert table.iloc[0, [0, 1, 4, 5, 6, 7]].tolist() == ["p", "t", 0, 4, "a", "b"]
     table.assign(worker="Ann", label=["same", "different"]).to_csv(path, index=False)
-    settings = FileSettings.of({"path": str(path)})
-    answers = answers_of_files(data, settings)
+    answers = answers_of_file(data, path=path)
     assert (answers.i.tolist(), answers.j.tolist(), answers.label.tolist()) == ([0, 1], [4, 2], [1, 0])
     files = tuple(f"sub/{n}.png" for n in range(6))
     write_questions(path, [(0, 4)], Items(Dataset("images", np.zeros((6, 4)), files=files), Path("photos")))

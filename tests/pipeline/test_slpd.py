@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from semicrowd.data import Dataset, load_dataset
-from semicrowd.data.answers import load_annotations
+from semicrowd.data.load import load_annotations
 from semicrowd.estimators.base import CrowdClusterer
 from semicrowd.methods import slpd
 from semicrowd.methods.ckm import CKM

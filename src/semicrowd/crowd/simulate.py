@@ -1,15 +1,34 @@
 """Simulated answers about pairs or as groupings. Callers pass the generator."""
 
-from typing import Any
+from collections.abc import Sequence
+from numbers import Integral, Real
 
 import numpy as np
 from jaxtyping import Float, Int
+from sklearn.utils._param_validation import Interval, validate_params
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.index import pairs_within
 from semicrowd.errors import UserError
-from semicrowd.settings.fields import shown
-from semicrowd.settings.sources import LabelSettings, QuotaSettings, TasksSettings, TwoCoinSettings
+
+#: A probability for all annotators, or one for each of them.
+Rates = float | Sequence[float]
+_RATES = [Interval(Real, 0, 1, closed="both"), "array-like"]
+_COUNT = [Interval(Integral, 1, None, closed="left")]
+_ANNOTATED = [Interval(Integral, 2, None, closed="left"), None]
+#: Rates of the five annotators of the SCDC paper's faces.
+FACE_RATES = (0.95, 0.9, 0.85, 0.8, 0.75)
+
+
+def each_rate(name: str, rates: Rates, num_annotators: int) -> Float[np.ndarray, "M"]:
+    """A probability for each annotator, of one for all or of a list."""
+    numbers = np.atleast_1d(np.asarray(rates, np.float64))
+    if len(numbers) not in (1, num_annotators):
+        raise UserError(f"annotations.{name}: {len(numbers)} numbers; expected one, or one for each of "
+                        f"{num_annotators}")  # fmt: skip
+    if not ((numbers >= 0) & (numbers <= 1)).all():
+        raise UserError(f"annotations.{name}={rates}: expected probabilities between 0 and 1")
+    return np.broadcast_to(numbers, num_annotators).copy()
 
 
 def grouping(labels: np.ndarray, sensitivity: float, specificity: float, rng: np.random.Generator) -> np.ndarray:
@@ -90,49 +109,70 @@ def check_enough(what: str, available: int, wanted: int, num_items: int) -> None
         raise UserError(f"annotations: {wanted} distinct {what} wanted, {num_items} annotated items have {available}")
 
 
-def two_coin(labels: np.ndarray, rng: np.random.Generator, **options: Any) -> PairAnnotations:
+@validate_params(
+    {"num_annotators": _COUNT, "pairs_per_annotator": _COUNT, "num_annotated": _ANNOTATED, "sensitivity": _RATES,
+     "specificity": _RATES},
+    prefer_skip_nested_validation=False,
+)  # fmt: skip
+def two_coin(
+    labels: np.ndarray, rng: np.random.Generator, *, num_annotators: int = 20, pairs_per_annotator: int = 49,
+    num_annotated: int | None = 100, sensitivity: Rates = 0.9, specificity: Rates = 0.9,
+) -> PairAnnotations:  # fmt: skip
     """Each annotator answers random pairs of the annotated items (SCDC paper, section 5.1).
 
     Parameters
     ----------
     labels : [N] true classes
-    options : see :class:`semicrowd.settings.sources.TwoCoinSettings`; pairs and annotated items are drawn uniformly
+    num_annotators : M
+    pairs_per_annotator : number of distinct pairs that each annotator answers, drawn uniformly
+    num_annotated : number of items from which the pairs are made, drawn uniformly; None: all
+    sensitivity, specificity : P(answer same | same) and P(answer different | different), for all annotators or of each
     """
-    s = TwoCoinSettings(**options)
-    alpha, beta = np.array(s.rates, np.float64)
-    items = annotated_items(len(labels), s.num_annotated, rng)
+    alpha = each_rate("sensitivity", sensitivity, num_annotators)
+    beta = each_rate("specificity", specificity, num_annotators)
+    items = annotated_items(len(labels), num_annotated, rng)
     available = len(items) * (len(items) - 1) // 2
-    check_enough("pairs", available, s.pairs_per_annotator, len(items))
-    pair = [rng.choice(available, s.pairs_per_annotator, replace=False) for _ in range(s.num_annotators)]
+    check_enough("pairs", available, pairs_per_annotator, len(items))
+    pair = [rng.choice(available, pairs_per_annotator, replace=False) for _ in range(num_annotators)]
     first, second = pair_of_number(np.concatenate(pair))
-    worker = np.repeat(np.arange(s.num_annotators), s.pairs_per_annotator)
+    worker = np.repeat(np.arange(num_annotators), pairs_per_annotator)
     return _answers("two_coin", labels, items[first], items[second], worker, alpha, beta, rng)
 
 
-def quota(labels: np.ndarray, rng: np.random.Generator, **options: Any) -> PairAnnotations:
+@validate_params(
+    {"sensitivity": _RATES, "specificity": _RATES, "pairs_per_annotator": _COUNT, "num_annotated": _ANNOTATED},
+    prefer_skip_nested_validation=False,
+)
+def quota(
+    labels: np.ndarray, rng: np.random.Generator, *, sensitivity: Rates = FACE_RATES, specificity: Rates = FACE_RATES,
+    pairs_per_annotator: int = 200, num_annotated: int | None = None,
+) -> PairAnnotations:  # fmt: skip
     """Half of each annotator's pairs are of the same class, half of different classes (SCDC paper, section 5.2).
 
     Parameters
     ----------
     labels : [N] true classes
-    options : see :class:`semicrowd.settings.sources.QuotaSettings`; annotated items, and the pairs of each half, are
-        drawn uniformly. If the number of pairs is odd, one more pair is of different classes
+    sensitivity, specificity : of each of the M annotators; the longer list decides M
+    pairs_per_annotator : number of distinct pairs that each annotator answers, those of each half drawn uniformly; one
+        more pair of different classes if it is odd
+    num_annotated : number of items from which the pairs are made, drawn uniformly; None: all
     """
-    s = QuotaSettings(**options)
-    alpha, beta = np.array(s.rates, np.float64)
-    items = annotated_items(len(labels), s.num_annotated, rng)
+    num_annotators = max(np.size(sensitivity), np.size(specificity))
+    alpha = each_rate("sensitivity", sensitivity, num_annotators)
+    beta = each_rate("specificity", specificity, num_annotators)
+    items = annotated_items(len(labels), num_annotated, rng)
     classes, code, size = np.unique(labels[items], return_inverse=True, return_counts=True)
     # Items sorted by class, so that a pair can be drawn as one or two classes and positions within them.
     members = np.split(items[np.argsort(code, kind="stable")], np.cumsum(size)[:-1])
     one, other = np.triu_indices(len(classes), k=1)
     same_size, different_size = size * (size - 1) // 2, size[one] * size[other]
-    num_same = s.pairs_per_annotator // 2
-    num_different = s.pairs_per_annotator - num_same
+    num_same = pairs_per_annotator // 2
+    num_different = pairs_per_annotator - num_same
     check_enough("pairs of one class", int(same_size.sum()), num_same, len(items))
     check_enough("pairs of two classes", int(different_size.sum()), num_different, len(items))
 
     pairs = []
-    for _ in range(s.num_annotators):
+    for _ in range(num_annotators):
         block, offset = _draw(same_size, num_same, rng)
         first, second = pair_of_number(offset)
         pairs += [(members[c][a], members[c][b]) for c, a, b in zip(block, first, second, strict=True)]
@@ -141,13 +181,20 @@ def quota(labels: np.ndarray, rng: np.random.Generator, **options: Any) -> PairA
         rows = zip(one[block], other[block], offset // width, offset % width, strict=True)
         pairs += [(members[c][a], members[d][b]) for c, d, a, b in rows]
     i, j = np.array(pairs, np.int64).T
-    worker = np.repeat(np.arange(s.num_annotators), s.pairs_per_annotator)
+    worker = np.repeat(np.arange(num_annotators), pairs_per_annotator)
     return _answers("quota", labels, i, j, worker, alpha, beta, rng)
 
 
+@validate_params(
+    {"num_annotators": _COUNT, "num_tasks": _COUNT, "task_size": [*_COUNT, "array-like"], "num_annotated": _ANNOTATED,
+     "sensitivity": _RATES, "specificity": _RATES},
+    prefer_skip_nested_validation=False,
+)  # fmt: skip
 def tasks(
-    labels: np.ndarray, rng: np.random.Generator, seen_as: np.ndarray | None = None, **options: Any
-) -> PairAnnotations:
+    labels: np.ndarray, rng: np.random.Generator, seen_as: np.ndarray | None = None, *, num_annotators: int = 48,
+    num_tasks: int = 91, task_size: int | Sequence[int] = 36, num_annotated: int | None = 2759,
+    sensitivity: Rates = 0.98, specificity: Rates = 0.99,
+) -> PairAnnotations:  # fmt: skip
     """Annotators group the items of tasks, and each pair of a task is an answer, as in the real answers about MNIST.
 
     Answers of a grouping are transitive. Let s be the annotator's sensitivity and c the specificity. Each item is put
@@ -160,20 +207,28 @@ def tasks(
     ----------
     labels : [N] true classes
     seen_as : [K, K] P(an annotator assigns an item of class k to class l) in a task; None: no confusion
-    options : see :class:`semicrowd.settings.sources.TasksSettings`. Annotated items are drawn uniformly and distributed
-        evenly to the tasks. Each annotator has at least one task; the remaining tasks go to random annotators. The
-        rates are expectations over pairs; with ``seen_as`` they are computed from the answers
+    num_annotators : M
+    num_tasks : number of tasks; each annotator has at least one, the others go to random annotators
+    task_size : number of items in a task, or its minimum and maximum
+    num_annotated : number of items, drawn uniformly, that are distributed evenly to the tasks; None: all
+    sensitivity, specificity : for all annotators or of each: expectations over pairs; with ``seen_as`` the true rates
+        are computed from the answers
     """
-    s = TasksSettings(**options)
-    alpha, beta = np.array(s.rates, np.float64)
-    items = annotated_items(len(labels), s.num_annotated, rng)
-    low, high = s.sizes
-    if not 2 <= low <= high <= len(items):
-        size = shown(s.task_size)
-        raise UserError(f"annotations.task_size={size}: expected 2 to {len(items)}, the number of annotated items")
-    further = rng.integers(s.num_annotators, size=s.num_tasks - s.num_annotators)
-    annotator = rng.permutation(np.concatenate([np.arange(s.num_annotators), further]))
-    sizes = [low] * s.num_tasks if low == high else rng.integers(low, high + 1, s.num_tasks).tolist()
+    alpha = each_rate("sensitivity", sensitivity, num_annotators)
+    beta = each_rate("specificity", specificity, num_annotators)
+    sizes_given = [task_size] * 2 if isinstance(task_size, Integral) else list(task_size)
+    if num_tasks < num_annotators:
+        raise UserError(f"annotations.num_tasks={num_tasks}: expected one or more for each of {num_annotators}")
+    if ((alpha <= 0) | (alpha + beta < 1)).any():
+        raise UserError("annotations.sensitivity: expected sensitivity > 0 and sensitivity + specificity >= 1")
+    items = annotated_items(len(labels), num_annotated, rng)
+    if len(sizes_given) != 2 or not 2 <= sizes_given[0] <= sizes_given[1] <= len(items):
+        raise UserError(f"annotations.task_size={task_size}: expected 2 to {len(items)}, the number of annotated "
+                        "items, or [minimum, maximum] of them")  # fmt: skip
+    low, high = sizes_given
+    further = rng.integers(num_annotators, size=num_tasks - num_annotators)
+    annotator = rng.permutation(np.concatenate([np.arange(num_annotators), further]))
+    sizes = [low] * num_tasks if low == high else rng.integers(low, high + 1, num_tasks).tolist()
     shared, groups = share_out(items, sizes, rng), []
     for members, m in zip(shared, annotator.tolist(), strict=True):
         seen = labels[members] if seen_as is None else taken_for(labels[members], seen_as, rng)
@@ -187,16 +242,17 @@ def tasks(
     return answers if seen_as is None else answers.with_true_rates(labels)
 
 
-def labels_of_some(labels: np.ndarray, rng: np.random.Generator, **options: Any) -> PairAnnotations:
+@validate_params({"fraction": [Interval(Real, 0, 1, closed="both")]}, prefer_skip_nested_validation=False)
+def labels_of_some(labels: np.ndarray, rng: np.random.Generator, *, fraction: float = 0.25) -> PairAnnotations:
     """The labels of some items as must-links, which form one block for each class (SLPD paper, section 4).
 
     Parameters
     ----------
     labels : [N] true classes
-    options : see :class:`semicrowd.settings.sources.LabelSettings`; the items are drawn uniformly. With the same state
-        of the generator, a larger fraction includes the items of a smaller one. A block is a chain of links
+    fraction : share of the items whose labels are known, drawn uniformly. With the same state of the generator, a
+        larger fraction includes the items of a smaller one. A block is a chain of links
     """
-    known = rng.permutation(len(labels))[: round(LabelSettings(**options).fraction * len(labels))]
+    known = rng.permutation(len(labels))[: round(fraction * len(labels))]
     known = known[np.argsort(labels[known], kind="stable")]
     linked = np.flatnonzero(labels[known[1:]] == labels[known[:-1]])
     if not len(linked):

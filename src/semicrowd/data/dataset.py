@@ -2,15 +2,22 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 from jaxtyping import Float, Int
+from sklearn.utils._param_validation import Interval
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data.columns import Columns
 from semicrowd.errors import UserError
 from semicrowd.random import stream
+
+#: scikit-learn's constraints of options that several loaders have.
+COUNT = [Interval(Integral, 1, None, closed="left")]
+SUBSET = [Interval(Integral, 2, None, closed="left"), None]
+SEED = [Interval(Integral, 0, None, closed="left")]
 
 
 @dataclass(frozen=True)

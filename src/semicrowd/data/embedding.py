@@ -17,11 +17,12 @@ from rich.progress import track
 
 from semicrowd.errors import UserError
 from semicrowd.files import sha256_of
-from semicrowd.settings.data import EFFICIENTNET_LITE0
 
 if TYPE_CHECKING:
     import torch
 
+#: What ``data.features`` calls these features.
+EFFICIENTNET_LITE0 = "efficientnet_lite0"
 #: Numbers for each picture.
 EMBEDDING_SIZE = 1280
 #: sha256 of the weights.

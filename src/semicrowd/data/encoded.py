@@ -1,35 +1,67 @@
 """Codes of a stacked autoencoder in place of the items, made once by ``python -m semicrowd.pipeline.autoencoder``."""
 
 from dataclasses import replace
+from numbers import Integral
 from pathlib import Path
 
 import numpy as np
+from sklearn.utils._param_validation import Options, StrOptions, validate_params
 
 from semicrowd.data.arrays import read_npz
 from semicrowd.data.benchmark import load_benchmark
-from semicrowd.data.dataset import Dataset, drawn
+from semicrowd.data.dataset import SEED, SUBSET, Dataset, drawn
+from semicrowd.data.fetch import data_root
 from semicrowd.data.mnist import load_mnist
 from semicrowd.errors import UserError
 from semicrowd.files import sha256_of, write_arrays
-from semicrowd.settings.sources import BenchmarkSettings, EncodedSettings, MNISTSettings
 
+#: Name → the data that the autoencoder encodes.
+ENCODED = {
+    "mnist": "60,000 training and 10,000 test images, as data=mnist has them",
+    "activities": "data=benchmark data.which=activities",
+    "texts": "the four largest subjects of data=benchmark data.which=texts",
+    "har": "data=benchmark data.which=har",
+    "stl10": "data=benchmark data.which=stl10",
+    "reuters10k": "data=benchmark data.which=reuters10k",
+}
+#: Percentages of the autoencoder's training after which codes are stored.
+TRAINED = (25, 50, 75, 100)
 #: Folder below the data root, with one for each data set.
 FOLDER = "encoded"
 #: Classes of R8 that are used: the largest four, as many as Reuters-10K has.
 _SUBJECTS = ("acq", "crude", "earn", "trade")
 
 
-def load_encoded(root: Path, settings: EncodedSettings) -> Dataset:
+@validate_params(
+    {
+        "which": [StrOptions(set(ENCODED))], "trained": [Options(Integral, set(TRAINED))], "subset": SUBSET,
+        "data_seed": SEED,
+    },
+    prefer_skip_nested_validation=False,
+)  # fmt: skip
+def load_encoded(
+    *, which: str = "mnist", trained: int = 100, subset: int | None = None, data_seed: int = 0,
+    root: Path | None = None,
+) -> Dataset:  # fmt: skip
     """Load codes, each of the 10 with mean 0 and variance 1 over the training items.
+
+    Parameters
+    ----------
+    which : name in :data:`ENCODED`
+    trained : completed percentage of the autoencoder's training
+    subset : number of items, drawn at random; None: all
+    data_seed : of this draw, apart from the run's seed
+    root : data root, None: that of the environment
 
     Returns
     -------
     Dataset
         ``features`` [N, 10], in the order of the items that were encoded, whose name and labels it has.
     """
-    data = to_encode(settings.which, root)
-    path = place(root, settings.which, settings.trained)
-    make = f"python -m semicrowd.pipeline.autoencoder {settings.which} makes it"
+    root = root or data_root()
+    data = to_encode(which, root)
+    path = place(root, which, trained)
+    make = f"python -m semicrowd.pipeline.autoencoder {which} makes it"
     if not path.exists():
         raise UserError(f"{path}: not there; {make}")
     try:
@@ -38,9 +70,9 @@ def load_encoded(root: Path, settings: EncodedSettings) -> Dataset:
     except (UserError, KeyError) as error:
         raise UserError(f"{path}: damaged, or not the codes that were kept here; {make} anew") from error
     if str(made_of) != _made_of(data):
-        raise UserError(f"{path}: codes of other items than those of {settings.which}; {make} anew")
+        raise UserError(f"{path}: codes of other items than those of {which}; {make} anew")
     assert data.labels is not None
-    features, labels = drawn(settings.subset, settings.data_seed, features, data.labels)
+    features, labels = drawn(subset, data_seed, features, data.labels)
     hashes = {**data.hashes, path.name: sha256_of(path)}
     return replace(
         data, features=features, labels=labels, test_features=test if data.test_features is not None else None,
@@ -51,8 +83,8 @@ def load_encoded(root: Path, settings: EncodedSettings) -> Dataset:
 def to_encode(which: str, root: Path) -> Dataset:
     """The items that ``data.which`` stands for, as they are loaded."""
     if which == "mnist":
-        return load_mnist(root, MNISTSettings())
-    return load_benchmark(root, BenchmarkSettings(which, classes=_SUBJECTS if which == "texts" else None))
+        return load_mnist(root=root)
+    return load_benchmark(which=which, classes=_SUBJECTS if which == "texts" else None, root=root)
 
 
 def to_train(data: Dataset) -> tuple[np.ndarray, np.ndarray]:

@@ -11,16 +11,18 @@ import re
 import tarfile
 import zipfile
 from collections.abc import Iterator
+from numbers import Integral
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
 from PIL import Image
+from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
-from semicrowd.data.components import principal_components
+from semicrowd.data.components import SCALINGS, principal_components
 from semicrowd.data.dataset import Dataset
-from semicrowd.data.fetch import PUBLIC, fetch
-from semicrowd.settings.sources import FaceSettings
+from semicrowd.data.fetch import PUBLIC, data_root, fetch
+from semicrowd.errors import UserError
 
 #: The classes, in the order of the label.
 POSES = ("straight", "left", "right", "up")
@@ -34,28 +36,33 @@ _BLOCK_STARTS = (104, 209, 314, 419, 524)
 FEATURES = "face_features"
 
 
-def load_face(root: Path, settings: FaceSettings) -> Dataset:
+@validate_params(
+    {"pca": [Interval(Integral, 1, 600, closed="both"), None], "standardize": [StrOptions(set(SCALINGS))]},
+    prefer_skip_nested_validation=False,
+)
+def load_face(*, pca: int | None = 20, standardize: str = "none", root: Path | None = None) -> Dataset:
     """Load the faces, as principal components or as pixels.
-
-    Neither the paper nor MCVC's code says whether pixels or components are scaled (docs/DEVIATIONS.md), so it is an
-    option.
 
     Parameters
     ----------
-    root : data root; the table is in ``root/cmu_faces``, and is fetched if missing
-    settings : with ``pca`` the features are principal components (20 in the paper), else pixels / 255; ``standardize``
-        scales pixels, components or both to mean 0 and variance 1
+    pca : number of principal components (20 in the paper); None: pixels / 255
+    standardize : what is scaled to mean 0 and variance 1: none, the pixels before the PCA, the components after it, or
+        both. Neither the paper nor MCVC's code says it (docs/DEVIATIONS.md)
+    root : data root, None: that of the environment; the table is in ``root/cmu_faces``, and is fetched if missing
 
     Returns
     -------
     Dataset
         ``features`` [624, pca] or [624, 960] in the table's order, ``labels`` the pose: straight, left, right, up.
     """
+    if pca is None and standardize != "none":
+        raise UserError(f"data.standardize={standardize}: expected none with data.pca=null (the pixels as they are)")
+    root = root or data_root()
     pixels, pose = read_faces(root)
     labels = np.array([POSES.index(name) for name in pose], np.int64)
-    features, shape = pixels, FACE_SHAPE if settings.pca is None else None
-    if settings.pca is not None:
-        features = principal_components(pixels, settings.pca, settings.standardize, root / FEATURES)
+    features, shape = pixels, FACE_SHAPE if pca is None else None
+    if pca is not None:
+        features = principal_components(pixels, pca, standardize, root / FEATURES)
     hashes = dict(PUBLIC["face"].files)
     return Dataset(
         "face", features.astype(np.float32), labels, image_shape=shape, hashes=hashes, num_classes=len(POSES),

@@ -1,13 +1,12 @@
 """Generated data: points of the plane, a walk. No file is read."""
 
 from hashlib import sha256
-from pathlib import Path
 
 import numpy as np
+from sklearn.utils._param_validation import StrOptions, validate_params
 
-from semicrowd.data.dataset import Dataset
+from semicrowd.data.dataset import COUNT, SEED, Dataset
 from semicrowd.random import stream
-from semicrowd.settings.sources import PinwheelSettings, ShapesSettings
 
 
 def hash_of(features: np.ndarray, labels: np.ndarray) -> str:
@@ -25,21 +24,29 @@ _TWIST = 0.25
 _SCALE = 10.0
 
 
-def load_pinwheel(root: Path, settings: PinwheelSettings) -> Dataset:  # noqa: ARG001 - no file is read
+@validate_params(
+    {"num_classes": COUNT, "points_per_class": COUNT, "data_seed": SEED}, prefer_skip_nested_validation=False
+)
+def load_pinwheel(*, num_classes: int = 5, points_per_class: int = 100, data_seed: int = 0) -> Dataset:
     """Draw a pinwheel: rotated, bent arms in the plane (Johnson et al. 2016, SVAE's synthetic example).
 
     A point of an arm is Gaussian around radius 1 before scaling, with a small standard deviation across the
     radius, and turned by an angle that grows with the radius. The arms lie evenly around 0, so nothing is centred. The
     order of the items is random.
 
+    Parameters
+    ----------
+    num_classes : number of arms
+    points_per_class : points of each arm
+    data_seed : of the points; apart from the run's seed, so that all seeds of a sweep have the same points
+
     Returns
     -------
     Dataset
         ``features`` [num_classes · points_per_class, 2], ``labels`` the arm.
     """
-    num_classes = settings.num_classes
-    rng = stream(settings.data_seed, "data")
-    labels = rng.permutation(np.repeat(np.arange(num_classes), settings.points_per_class))
+    rng = stream(data_seed, "data")
+    labels = rng.permutation(np.repeat(np.arange(num_classes), points_per_class))
     radius = rng.normal(1.0, _RADIAL_SD, len(labels))
     across = rng.normal(0.0, _TANGENTIAL_SD, len(labels))
     angle = 2 * np.pi * labels / num_classes + _TWIST * np.exp(radius)
@@ -58,18 +65,28 @@ _ACROSS = np.array([0.35, 0.35, 0.4])
 _NOISE = 0.07
 
 
-def load_shapes(root: Path, settings: ShapesSettings) -> Dataset:  # noqa: ARG001 - no file is read
+@validate_params(
+    {"which": [StrOptions({"gaussians", "moons"})], "points_per_class": COUNT, "data_seed": SEED},
+    prefer_skip_nested_validation=False,
+)
+def load_shapes(*, which: str = "moons", points_per_class: int = 500, data_seed: int = 0) -> Dataset:
     """Draw three Gaussians with long axes of their own, or two half circles in each other (Li et al. 2022, Fig. 1).
 
     The paper gives no numbers.
+
+    Parameters
+    ----------
+    which : gaussians or moons
+    points_per_class : points of each cluster
+    data_seed : of the points, apart from the run's seed
 
     Returns
     -------
     Dataset
         ``features`` [classes · points_per_class, 2], the items in random order.
     """
-    rng, number = stream(settings.data_seed, "shapes"), settings.points_per_class
-    if settings.which == "moons":
+    rng, number = stream(data_seed, "shapes"), points_per_class
+    if which == "moons":
         from sklearn.datasets import make_moons  # half a second, which the other sets do without
 
         state = np.random.RandomState(rng.integers(2**31))
@@ -80,8 +97,8 @@ def load_shapes(root: Path, settings: ShapesSettings) -> Dataset:  # noqa: ARG00
                                                + 1j * _ACROSS[labels] * rng.normal(size=len(labels)))  # fmt: skip
         points = _CENTRES[labels] + np.stack([axes.real, axes.imag], 1)
     features, labels = points.astype(np.float32), labels.astype(np.int64)
-    hashes = {f"{settings.which} (generated)": hash_of(features, labels)}
-    return Dataset(settings.which, features, labels, hashes=hashes, num_classes=int(labels.max()) + 1)
+    hashes = {f"{which} (generated)": hash_of(features, labels)}
+    return Dataset(which, features, labels, hashes=hashes, num_classes=int(labels.max()) + 1)
 
 
 #: Links of a chain, and items of a link.

@@ -1,14 +1,14 @@
-"""A data set by its name."""
+"""Bridge until the last caller names a loader itself."""
 
+import inspect
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data.dataset import Dataset
-from semicrowd.settings.sources import source_settings
+from semicrowd.errors import UserError
 
-#: Name → module in ``semicrowd.data`` with its ``load_<name>(root, settings)``, imported when asked for, so that a run
-#: imports the code of its own data alone. A new data set is an entry here and its settings.
 LOADERS = {
     "pinwheel": "generated", "shapes": "generated", "mnist": "mnist", "face": "faces", "cifar10": "cifar10",
     "table": "table", "npz": "npz", "images": "images", "benchmark": "benchmark", "sequence": "sequences",
@@ -21,14 +21,24 @@ def module_of(name: str) -> str:
     return f"semicrowd.data.{LOADERS[name]}"
 
 
-def load_dataset(name: str, root: Path, /, **options: Any) -> Dataset:
-    """Load the data set called ``name``.
+def _call(function: Any, root: Path, first: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    known = inspect.signature(function).parameters
+    if "root" in known:
+        options = {**options, "root": root}
+    if unknown := [name for name in options if name not in known]:
+        raise UserError(f"{unknown[0]}: no such setting")
+    return function(*first, **options)
 
-    Parameters
-    ----------
-    root : data root, where files are looked for and fetched to
-    options : of the data set; see :mod:`semicrowd.settings.sources`
-    """
-    settings = source_settings("data", name, options)
-    data: Dataset = getattr(import_module(module_of(name)), f"load_{name}")(root, settings)
+
+def load_dataset(name: str, root: Path, /, **options: Any) -> Dataset:
+    """Load the data set called ``name``."""
+    data: Dataset = _call(getattr(import_module(module_of(name)), f"load_{name}"), root, (), options)
     return data
+
+
+def load_annotations(kind: str, data: Dataset, seed: int, root: Path, **options: Any) -> PairAnnotations | None:
+    """The answers of this kind."""
+    from semicrowd.data import answers
+
+    found: PairAnnotations | None = _call(getattr(answers, kind), root, (data,), {**options, "seed": seed})
+    return found

@@ -14,13 +14,14 @@ import os
 from pathlib import Path
 
 import numpy as np
+from sklearn.utils._param_validation import validate_params
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.data.dataset import Dataset, drawn
+from semicrowd.data.dataset import SEED, SUBSET, Dataset, drawn
+from semicrowd.data.fetch import data_root
 from semicrowd.data.frames import read_archive
 from semicrowd.errors import UserError, listed
 from semicrowd.files import expanded, sha256_of
-from semicrowd.settings.sources import NpzSettings
 
 #: Name → where its content was published, for who has to make the file.
 ORIGINS = {
@@ -52,38 +53,46 @@ ORIGINS = {
 _EXPECTED = "features and labels (or X and y), with pairs or not"
 
 
-def load_npz(root: Path, settings: NpzSettings) -> Dataset:
+@validate_params(
+    {"path": [str, Path, None], "subset": SUBSET, "data_seed": SEED}, prefer_skip_nested_validation=False
+)
+def load_npz(
+    *, path: str | Path | None = None, subset: int | None = None, data_seed: int = 0, root: Path | None = None
+) -> Dataset:
     """Load a file by its path or by its name.
 
     Parameters
     ----------
-    root : data root
-    settings : ``subset`` must be None for a file with answers, which refer to items by their row
+    path : an .npz file, or the name of one in the folder SEMICROWD_CROWDS
+    subset : number of items, drawn at random; None: all, as for a file with answers, which refer to items by their row
+    data_seed : of this draw, apart from the run's seed
+    root : data root, None: that of the environment
 
     Returns
     -------
     Dataset
         Has the name of the file. Classes are numbered in the order of their labels; ``answers`` are those of the file.
     """
-    if settings.path is None:
-        raise UserError("data=npz: data.path is missing; expected an .npz file or the name of one")
-    path = find(settings.path, root)
     if path is None:
-        raise UserError(where_to_put(str(settings.path), root))
-    archive = read_archive(path)
+        raise UserError("data=npz: data.path is missing; expected an .npz file or the name of one")
+    root = root or data_root()
+    file = find(path, root)
+    if file is None:
+        raise UserError(where_to_put(str(path), root))
+    archive = read_archive(file)
     features, labels, pairs = archive.features, archive.labels, archive.arrays.get("pairs")
     if labels is None:
-        raise UserError(f"{path}: it has {listed(list(archive.arrays))}; expected an .npz with {_EXPECTED}")
-    if settings.subset is not None and pairs is not None:
-        raise UserError(f"data.subset={settings.subset}: expected null: {path.name} has answers about all items")
-    features, labels = drawn(settings.subset, settings.data_seed, features, labels)
+        raise UserError(f"{file}: it has {listed(list(archive.arrays))}; expected an .npz with {_EXPECTED}")
+    if subset is not None and pairs is not None:
+        raise UserError(f"data.subset={subset}: expected null: {file.name} has answers about all items")
+    features, labels = drawn(subset, data_seed, features, labels)
     classes, labels = np.unique(labels, return_inverse=True)
     with np.errstate(over="ignore"):  # infinite numbers are refused
         features = np.ascontiguousarray(features, np.float32)
     return Dataset(
-        path.stem, features, labels.astype(np.int64), num_classes=len(classes),
-        hashes={path.name: sha256_of(path)},
-        answers=None if pairs is None else _answers(pairs, len(features), str(path)),
+        file.stem, features, labels.astype(np.int64), num_classes=len(classes),
+        hashes={file.name: sha256_of(file)},
+        answers=None if pairs is None else _answers(pairs, len(features), str(file)),
     )  # fmt: skip
 
 

@@ -8,14 +8,23 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from sklearn.utils._param_validation import StrOptions, validate_params
 
-from semicrowd.data.dataset import Dataset
-from semicrowd.data.fetch import PUBLIC, fetch
+from semicrowd.data.dataset import SEED, Dataset
+from semicrowd.data.fetch import PUBLIC, data_root, fetch
 from semicrowd.data.formats import SILENCE, read_wifi
 from semicrowd.data.generated import draw_walk, hash_of
 from semicrowd.random import stream
-from semicrowd.settings.data import SequenceSettings
 
+#: Name → description.
+SEQUENCES = {
+    "wifi_1": "2,737 scans of user 1 on 4 floors of buildings, 141 access points received or not (UCI 310)",
+    "wifi_11": "4,516 scans of user 11 on 8 floors, 357 access points received or not (UCI 310)",
+    "wifi_14": "1,596 scans of user 14 on 4 floors, 184 access points received or not (UCI 310)",
+    "home_a": "home A in intervals of five minutes, 12 sensors, 9 activities and none (UCI 271)",
+    "home_b": "home B in intervals of five minutes, 12 sensors, 10 activities and none (UCI 271)",
+    "walk": "600 generated scans of 3 walks through 6 rooms, 40 access points",
+}
 #: Length of a slice of time, in minutes; activities last from minutes to hours.
 MINUTES = 5
 _NOTHING = "none"
@@ -73,19 +82,31 @@ def _minutes(events: pd.DataFrame, first: pd.Timestamp, slices: int) -> np.ndarr
     return on.reshape(slices, MINUTES)
 
 
-def load_sequence(root: Path, settings: SequenceSettings) -> Dataset:
-    """Load one of :data:`semicrowd.settings.data.SEQUENCES`; missing files are fetched into ``root``.
+@validate_params({"which": [StrOptions(set(SEQUENCES))], "data_seed": SEED}, prefer_skip_nested_validation=False)
+def load_sequence(*, which: str = "walk", data_seed: int = 0, root: Path | None = None) -> Dataset:
+    """Load one of :data:`SEQUENCES`; missing files are fetched into ``root``.
 
     The features of a WiFi scan are 1 for each access point that was received, else 0; signal strengths are not used.
     All scans of a person are one sequence, and so are all slices of a home.
+
+    Parameters
+    ----------
+    which : name in :data:`SEQUENCES`
+    data_seed : of the walk, apart from the run's seed
+    root : data root, None: that of the environment
+
+    Returns
+    -------
+    Dataset
+        ``features`` [N, D] counts, ``sequence`` [N].
     """
-    name, _, part = settings.which.partition("_")
+    name, _, part = which.partition("_")
     if name == "walk":
-        counts, labels, sequence = draw_walk(stream(settings.data_seed, "data"))
+        counts, labels, sequence = draw_walk(stream(data_seed, "data"))
         hashes = {"walk (generated)": hash_of(counts, labels)}
     else:
         public = {"wifi": "wifi", "home": "homes"}[name]
-        paths, used = fetch(public, root), dict(PUBLIC[public].files)
+        paths, used = fetch(public, root or data_root()), dict(PUBLIC[public].files)
         if name == "wifi":
             signals, names = read_wifi(next(iter(paths.values())), int(part))
             counts = (signals > SILENCE).astype(np.float64)
@@ -96,6 +117,6 @@ def load_sequence(root: Path, settings: SequenceSettings) -> Dataset:
         labels, sequence = np.unique(names, return_inverse=True)[1], np.zeros(len(counts), np.int64)
         hashes = used
     return Dataset(
-        settings.which, counts.astype(np.float32), labels.astype(np.int64), hashes=hashes,
+        which, counts.astype(np.float32), labels.astype(np.int64), hashes=hashes,
         num_classes=int(labels.max()) + 1, sequence=sequence,
     )  # fmt: skip

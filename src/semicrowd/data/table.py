@@ -1,22 +1,32 @@
 """The user's own features: a table that pandas can read, or a NumPy array."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.utils._param_validation import validate_params
 
 from semicrowd.data.columns import Columns, as_list, id_text, ids_of
 from semicrowd.data.dataset import Dataset
 from semicrowd.data.frames import EXPECTED, ID, LABEL, PAGE, SEQUENCE, TEXT_FILES, read_frame
 from semicrowd.errors import UserError
 from semicrowd.files import expanded, sha256_of
-from semicrowd.settings.sources import TableSettings
 
 
-def load_table(root: Path, settings: TableSettings) -> Dataset:  # noqa: ARG001 - not a public file
+@validate_params(
+    {
+        "path": [str, Path, None], "id": [str, None], "label": [str, None], "ignore": ["array-like"],
+        "read_csv": [Mapping, None],
+    },
+    prefer_skip_nested_validation=False,
+)  # fmt: skip
+def load_table(
+    *, path: str | Path | None = None, id: str | None = None, label: str | None = None, ignore: Sequence[str] = (),
+    read_csv: Mapping[str, Any] | None = None,
+) -> Dataset:  # fmt: skip
     """Load a feature table.
 
     A table has a row for each item. A column ``id``, or ``data.id``, has the ids of the items; a column ``label``
@@ -24,17 +34,25 @@ def load_table(root: Path, settings: TableSettings) -> Dataset:  # noqa: ARG001 
     ``sequence`` assigns each item to a sequence, in the order of the rows. All others become features
     (:mod:`semicrowd.data.columns`). An .npy file has a table of numbers without these special columns; an .npz file
     has such a table, called features or X, and perhaps ``labels``, ``ids`` and ``columns``, the names of the columns.
+
+    Parameters
+    ----------
+    path : .csv or .tsv with a header, .parquet, .xlsx, .npy or .npz
+    id : column with the ids of the items; None: the one called id, if any
+    label : column with the true classes; None: the one called label, if any
+    ignore : names of columns to leave out
+    read_csv : keywords of :func:`pandas.read_csv` for a text file, such as sep and decimal
     """
-    if not settings.path:
+    if not path:
         raise UserError(f"data=table: data.path is missing; expected {EXPECTED}")
-    path = expanded(settings.path)
+    path = expanded(path)
     named = path.suffix.lower() != ".npy"
-    given = {"ignore": settings.ignore, "id": (settings.id,), "label": (settings.label,)}
+    given = {"ignore": ignore, "id": (id,), "label": (label,)}
     wanted = {option: [one for one in names if one is not None] for option, names in given.items()}
     if not named and (options := [option for option, names in wanted.items() if names]):
         raise UserError(f"data.{options[0]}: an .npy file has no named columns; expected an .npz file with arrays "
                         "features, ids and columns, or a table")  # fmt: skip
-    table = read_frame(path, (settings.id or ID, settings.label or LABEL, SEQUENCE), settings.read_csv)
+    table = read_frame(path, (id or ID, label or LABEL, SEQUENCE), read_csv)
     for option, names in wanted.items():
         if unknown := [one for one in names if one not in table]:
             raise UserError(f"data.{option}={as_list(unknown)}: {path} has no such column; it has "
@@ -44,9 +62,9 @@ def load_table(root: Path, settings: TableSettings) -> Dataset:  # noqa: ARG001 
         raise UserError(f"{path}, column {most[0]}: expected in one of data.ignore, data.id and data.label only")
     table = table.drop(columns=wanted["ignore"])
     ids = None
-    if (id_column := settings.id or (ID if ID in table else None)) is not None:
+    if (id_column := id or (ID if ID in table else None)) is not None:
         ids = ids_of(table.pop(id_column), str(path))
-    labels, class_names = _named(table, settings.label or LABEL, path)
+    labels, class_names = _named(table, label or LABEL, path)
     sequence, _ = _named(table, SEQUENCE, path)
     columns, notes = Columns.of(table, str(path), id_column, named=named)
     features, _ = columns.features(table, str(path))

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from semicrowd.data.encoded import FOLDER, keep_codes, to_encode, to_train
+from semicrowd.data.encoded import ENCODED, FOLDER, TRAINED, keep_codes, to_encode, to_train
 from semicrowd.data.fetch import data_root
 from semicrowd.data.own import WANTED
 from semicrowd.errors import UserError, without_traceback
@@ -22,7 +22,6 @@ from semicrowd.nets.mlp import set_precision
 from semicrowd.pipeline.experiments import load_plan
 from semicrowd.pipeline.inputs import digest, fingerprints, is_current
 from semicrowd.random import torch_stream
-from semicrowd.settings.sources import ENCODED, TRAINED
 
 DECODER = "decoder.pt"
 #: Written last.

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from semicrowd.data import cifar10, faces
+from semicrowd.data.cifar10 import PIXEL_COMPONENTS
 from semicrowd.data.components import SCALINGS, axes_place, keep, place, principal_axes, principal_components
 from semicrowd.errors import without_traceback
 from semicrowd.pipeline.experiments import DATA
 from semicrowd.pipeline.fetch import why_missing
-from semicrowd.settings.data import PIXEL_COMPONENTS
 
 #: The paper's number of components of the faces (SCDC, section 5.2).
 COMPONENTS = 20

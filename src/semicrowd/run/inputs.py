@@ -5,8 +5,8 @@ from typing import Any
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset, load_dataset
-from semicrowd.data.answers import load_annotations
 from semicrowd.data.fetch import data_root
+from semicrowd.data.load import load_annotations
 from semicrowd.errors import UserError
 from semicrowd.files import expanded
 from semicrowd.settings.rule import Facts

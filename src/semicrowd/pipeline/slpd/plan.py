@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 
 from semicrowd.crowd.links import blocks_of
 from semicrowd.data import load_dataset
-from semicrowd.data.answers import load_annotations
+from semicrowd.data.load import load_annotations
 from semicrowd.errors import UserError
 from semicrowd.methods.slpd import SLPD, SLPDParameters, Table
 from semicrowd.pipeline.experiments import DATA, PARAMS, RESULTS, arguments, format_ranges, load_plan

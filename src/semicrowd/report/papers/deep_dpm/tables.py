@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from semicrowd.data.encoded import FOLDER
+from semicrowd.data.encoded import FOLDER, TRAINED
 from semicrowd.pipeline.deep_spaces import SPACES
 from semicrowd.pipeline.experiments import DATA
 from semicrowd.report.cells import Cell
@@ -13,7 +13,6 @@ from semicrowd.report.exhibits import Exhibit, Result
 from semicrowd.report.experiments import Measure, Row, cells_of_rows, metric
 from semicrowd.report.papers.deep_dpm.figures import NAMES, cells, read_scores
 from semicrowd.report.papers.deep_dpm.paper import MEASURES, METHODS, ROWS
-from semicrowd.settings.sources import TRAINED
 
 #: Experiments that only ``make record`` runs: the paper's schedule and prior, with both readings of its eq. 19, and a
 #: selection among several fits.
