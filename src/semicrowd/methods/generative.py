@@ -1,151 +1,175 @@
-"""SCDC and BayesSCDC as estimators."""
+"""What the estimators SCDC and BayesSCDC share: fit by Lightning, predict, generate."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from collections.abc import Callable
+from dataclasses import replace
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
-from sklearn.utils.validation import check_is_fitted
+from joblib import Memory
+from rich.console import Console
+from sklearn.utils import Bunch
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, check_memory
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data.preparation import fit_preparation, prepared
 from semicrowd.errors import UserError
-from semicrowd.estimators.base import WarningClusterer
+from semicrowd.estimators.base import WarningClusterer, threads_of_a_fit
 from semicrowd.estimators.inputs import checked_answers, ids_of_rows, names_of_rows
-from semicrowd.fitting.generative import check_features, evaluate
-from semicrowd.fitting.monitor import Monitor
-from semicrowd.fitting.progress import threads_of_a_fit
-from semicrowd.fitting.ranks import is_first
-from semicrowd.fitting.result import Assignment, Result
+from semicrowd.fitting.result import Assignment, Restarts, Result
+from semicrowd.methods.protocols import Facts, with_defaults
 from semicrowd.models.generative import GenerativeModel
+from semicrowd.models.pair_quality import reported_quality
 from semicrowd.models.state import model_class
 from semicrowd.models.training_data import TrainingData
 from semicrowd.models.views import build_views
 from semicrowd.random import torch_stream
-from semicrowd.settings.fields import choice, each, setting, whole
-from semicrowd.settings.methods import METHODS
-from semicrowd.settings.parameters import Parameters, Recipe
-from semicrowd.settings.rule import PAPER_DATA, Facts, recipe
-from semicrowd.settings.training import TrainerSettings
-
-_BY_RULE = "None: set by the rules in docs/DEFAULTS.md"
-#: Parameter → the setting whose value it is, unless it is None.
-_SETTING_OF = {"n_clusters": "model.K", "epochs": "epochs", "batch_size": "batch_size"}
 
 
-def _mapping(value: Any) -> str | None:
-    return None if isinstance(value, Mapping | Recipe) else "a mapping, such as {'model.latent_dim': 8}, or a Recipe"
+def _auto(constraint: Any, *others: Any) -> list[Any]:
+    """Values of a parameter that may also be None."""
+    return [constraint, *others, None]
 
 
-def _trainer(value: Any) -> str | None:
-    return None if isinstance(value, TrainerSettings) else "TrainerSettings"
+_COUNT, _COUNT_OR_0 = Interval(Integral, 1, None, closed="left"), Interval(Integral, 0, None, closed="left")
+_POSITIVE, _SHARE = Interval(Real, 0, None, closed="neither"), Interval(Real, 0, 1, closed="both")
+#: Of the parameters that both have.
+CONSTRAINTS: dict[str, Any] = {
+    "n_clusters": _auto(Interval(Integral, 2, None, closed="left")),
+    "latent_dim": _auto(_COUNT),
+    "hidden": _auto("array-like"),
+    "likelihood": _auto(StrOptions({"gaussian", "bernoulli", "logistic"})),
+    "preparation": _auto(StrOptions({"none", "standard"})),
+    "linear_skip": ["boolean"],
+    "initial_variance": [_POSITIVE],
+    "architecture": _auto(StrOptions({"mlp", "conv", "resnet"})),
+    "channels": _auto("array-like"),
+    "blocks": _auto(_COUNT_OR_0),
+    "precision": _auto(StrOptions({"float32", "bfloat16", "auto"})),
+    "init": _auto(StrOptions({"cold", "cells", "answers", "cotraining", "features", "communities"})),
+    "init_epochs": _auto(_COUNT_OR_0),
+    "init_learning_rate": _auto(_POSITIVE),
+    "n_candidates": _auto(_COUNT),
+    "n_cells": _auto(_COUNT_OR_0),
+    "teach_epochs": _auto(_COUNT_OR_0),
+    "augmentation": _auto(StrOptions({"none", "affine", "colour"})),
+    "epochs": _auto(_COUNT_OR_0),
+    "batch_size": _auto(_COUNT),
+    "learning_rate": [_POSITIVE],
+    "final_rate": _auto(_SHARE),
+    "clip": _auto(_POSITIVE),
+    "final_refits": _auto(_COUNT_OR_0),
+    "sampler": _auto(StrOptions({"auto", "pairs", "tasks", "nodes"})),
+    "sample_size": _auto(_COUNT),
+    "restarts": [_COUNT],
+    "protocol": [StrOptions({"default", "paper"})],
+    "image_shape": _auto("array-like"),
+    "trainer": [callable, None],
+    "memory": [str, Path, Memory, None],
+    "n_jobs": _auto(Integral),
+    "random_state": ["random_state"],
+    "verbose": ["boolean"],
+}
+#: Parameters that say how a fit is executed, or are known before it: they are not among ``params_``.
+_NOT_OF_THE_FIT = ("image_shape", "trainer", "memory", "n_jobs", "random_state", "verbose", "restarts", "protocol")
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class GenerativeParameters(Parameters):
-    """Parameters of SCDC and BayesSCDC."""
-
-    n_clusters: int | None = setting(
-        None, f"maximal number of clusters. {_BY_RULE}", whole(2, 100_000), optional=True
-    )
-    restarts: int = setting(
-        1, "independent initialisations, fitted at once; the one with the highest ELBO is kept", whole(1, 100_000)
-    )
-    epochs: int | None = setting(
-        None, f"training epochs; 0: only the initialisation. {_BY_RULE}", whole(0), optional=True
-    )
-    batch_size: int | None = setting(
-        None, f"items without answers in a training step. {_BY_RULE}", whole(1), optional=True
-    )
-    protocol: str = setting(
-        "semicrowd", "default settings: semicrowd (docs/DEFAULTS.md) | paper (those of the SCDC paper)",
-        choice("semicrowd", "paper"),
-    )
-    data: str | None = setting(
-        None, "with protocol=paper: the paper's data set in X, whose settings are used: pinwheel, face or mnist",
-        choice(*PAPER_DATA), optional=True,
-    )  # fmt: skip
-    image_shape: tuple[int, ...] | None = setting(
-        None, "(height, width) or (colours, height, width) if the rows of X are images",
-        each(whole(1), "(28, 28)", least=2), optional=True,
-    )  # fmt: skip
-    settings: Mapping[str, Any] | Recipe | None = setting(
-        None, "further settings by their names on the command line, such as {'model.latent_dim': 8}; or a Recipe with "
-        "all settings, which replaces the rules, restarts and protocol", _mapping, optional=True,
-    )  # fmt: skip
-    trainer: TrainerSettings | None = setting(None, "devices and threads", _trainer, optional=True)
-
-
-class _Generative(GenerativeParameters, WarningClusterer):
+class Generative(WarningClusterer):
     """Common base class of the estimators SCDC and BayesSCDC.
 
     Attributes
     ----------
-    model_ : the fitted model, on the CPU, with all restarts
-    recipe_ : all settings of the fit
+    model_ : the fitted model (:mod:`semicrowd.models`), on the CPU, with all restarts
+    params_ : the value of every parameter that the fit has used, of those that were None as well
+    history_ : a row for each epoch
     preparation_ : fitted transformer of the features, whose output is the input of ``model_``; None: no transformation
     worker_names_ : names of the annotators whose rates were estimated
     """
 
     requires_answers: ClassVar[bool] = False
-    #: Name of the model on the command line.
+    #: Name of the model: of its file in conf/model.
     name: ClassVar[str]
+    #: Parameters of each.
+    restarts: int
+    protocol: str
+    image_shape: tuple[int, ...] | None
+    trainer: Callable[..., Any] | None
+    memory: Any
+    n_jobs: int | None
 
     model_: GenerativeModel
-    recipe_: Recipe
+    params_: Bunch
+    _ckpt_path: Path | str | None = None
 
-    def _run(self, features: np.ndarray, answers: PairAnnotations | None, monitor: Monitor) -> Result | None:
-        if isinstance(self.settings, Recipe):
-            self.recipe_ = self.settings
-        else:
-            given = {"restarts": self.restarts, **(self.settings or {})}
-            given |= {_SETTING_OF[name]: getattr(self, name) for name in self._given_parameters()}
-            facts = Facts.of(features, answers, self.image_shape, self.data)
-            self.recipe_ = recipe(self.name, given, facts, self.protocol)
+    def fit(self, X: Any, y: Any = None, pairs: Any = None, *, ckpt_path: Path | str | None = None) -> Self:
+        """Cluster the rows of X with the help of answers about them.
+
+        Parameters
+        ----------
+        X, y, pairs : as :meth:`CrowdClusterer.fit` takes them
+        ckpt_path : a checkpoint of Lightning, after whose last finished epoch the fit goes on; None: from the start
+        """
+        self._ckpt_path = ckpt_path
+        try:
+            return super().fit(X, y, pairs)
+        finally:
+            del self._ckpt_path
+
+    def _run(self, features: np.ndarray, answers: PairAnnotations | None) -> Result | None:
         # Imported here: Lightning takes long to import, and a model that is loaded does not need it.
-        from semicrowd.fitting.module import ClusteringModule
-        from semicrowd.fitting.training import check_trainer, train
+        from semicrowd.training.distributed import is_first
+        from semicrowd.training.module import ClusteringModule
+        from semicrowd.training.train import train
 
-        standard = self.recipe_.model.preparation == "standard"
+        shape = None if self.image_shape is None else tuple(self.image_shape)
+        given = {name: value for name, value in self.get_params().items() if name not in _NOT_OF_THE_FIT}
+        given = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
+        self.params_ = with_defaults(self.name, given, Facts.of(features, answers, shape), self.protocol)
+        standard = self.params_.preparation == "standard"
         self.preparation_ = fit_preparation(features, self.indicators) if standard else None
         items = prepared(self.preparation_, features)
-        trainer = self.trainer or TrainerSettings()
-        plan = self.recipe_
-        with threads_of_a_fit(trainer.threads):
-            check_features(plan, items)
-            check_trainer(trainer)
-            model = model_class(self.name)(
-                plan.model, plan.nets, items.shape[1], 0 if answers is None else answers.num_annotators,
-                restarts=plan.training.restarts, seed=self.seed_, image_shape=self.image_shape,
-            )  # fmt: skip
-            model.in_pieces.budget = int(trainer.memory * 2**30)
-            views = build_views(plan.views, self.image_shape)
-            data = TrainingData(
-                torch.from_numpy(items), answers, views, self.seed_, plan.training.batch_size, features,
-                trainer.jobs, self.indicators,
-            )  # fmt: skip
-            module = ClusteringModule(model, data, plan)
-            train(module, monitor, trainer)
-            result = evaluate(model, module.data) if is_first() else None
-            if result is not None and module.verdicts:
-                result = replace(result, verdict=module.verdicts[result.best])
-            self.model_ = model.cpu()
+        self._check_features(items)
+        model = model_class(self.name)(
+            self.params_, items.shape[1], 0 if answers is None else answers.num_annotators,
+            restarts=self.restarts, seed=self.seed_, image_shape=shape,
+        )  # fmt: skip
+        data = TrainingData(
+            torch.from_numpy(items), answers, build_views(self.params_.augmentation, shape), self.seed_,
+            self.params_.batch_size, features, self.n_jobs, self.indicators, check_memory(self.memory),
+        )  # fmt: skip
+        module = ClusteringModule(model, data, begin=self._ckpt_path is None)
+        with Console(stderr=True).status("initialisation", refresh_per_second=2) as status:
+            status.stop() if not self.verbose else None
+            module.progress = status.update
+            train(module, self.trainer, self._ckpt_path, verbose=bool(self.verbose))
+        self.history_ = module.history
+        result = evaluate(model, module.data) if is_first() else None
+        if result is not None and module.verdicts:
+            result = replace(result, verdict=module.verdicts[result.best])
+        self.model_ = model.cpu()
         self.worker_names_ = () if answers is None else answers.worker_names
         return result
 
-    def check_parameters(self, group: str = "") -> None:
-        """Check all values, and that a Recipe in ``settings`` is of this model and stands alone."""
-        super().check_parameters(group)
-        if not isinstance(self.settings, Recipe):
-            return
-        if given := self._given_parameters():
-            raise UserError(f"settings: a Recipe contains all settings; expected it without {' and '.join(given)}")
-        if not isinstance(self.settings.model, expected := METHODS[self.name].settings):
-            raise UserError(f"settings: a Recipe of {type(self.settings.model).__name__}; expected {expected.__name__}")
-
-    def _given_parameters(self) -> list[str]:
-        return [name for name in _SETTING_OF if getattr(self, name) is not None]
+    def _check_features(self, items: np.ndarray) -> None:
+        """Refuse parameters that do not fit the prepared features [N, D]."""
+        params = self.params_
+        in_unit_interval = items.min() >= 0 and items.max() <= 1
+        if len(items) < params.n_clusters:
+            raise UserError(f"n_clusters={params.n_clusters}: more clusters than the {len(items)} items")
+        if params.architecture == "resnet" and not params.blocks:
+            raise UserError("blocks=0: expected 1 at least with architecture=resnet (one at each resolution)")
+        if params.likelihood != "gaussian" and not in_unit_interval:
+            raise UserError(f"likelihood={params.likelihood}: expected features between 0 and 1; these are not")
+        if params.augmentation != "none" and params.preparation != "none":
+            raise UserError(
+                f"augmentation={params.augmentation}: prepared features are no images; use preparation=none or "
+                "augmentation=none"
+            )
+        if params.augmentation == "colour" and not in_unit_interval:
+            raise UserError("augmentation=colour: expected features between 0 and 1; these are not")
 
     def predict_proba(self, X: Any, pairs: Any = None) -> np.ndarray:
         """Cluster probabilities [N, K] of items, given their features and the answers in ``pairs`` about them.
@@ -166,11 +190,11 @@ class _Generative(GenerativeParameters, WarningClusterer):
         features = torch.from_numpy(prepared(self.preparation_, items))
         ids = None if pairs is None else ids_of_rows(self, X)
         answers, best = checked_answers(pairs, len(features), ids, index=names_of_rows(X)), self.result_.best
-        with threads_of_a_fit((self.trainer or TrainerSettings()).threads):
+        with threads_of_a_fit():
             assignment = Assignment.of(self.model_.assign(features)[best].numpy())
             if answers is not None:
                 known = self._renumbered(answers)
-                views = build_views(self.recipe_.views, self.image_shape)
+                views = build_views(self.params_.augmentation, self.model_.image_shape)
                 joint = self.model_.annotated_posterior(features, known, views).probabilities[best].numpy()
                 assignment = assignment.replace(known.annotated, Assignment.of(joint))
         assert assignment.memberships is not None
@@ -181,9 +205,7 @@ class _Generative(GenerativeParameters, WarningClusterer):
         return Assignment.of(self.predict_proba(X, pairs), self.components_).cluster
 
     def generate(self, num_per_cluster: int, seed: int = 0) -> np.ndarray:
-        """Sample S items from each cluster; returns their means given the latent variables, [K, S, D].
-
-        """
+        """Sample S items from each cluster; returns their means given the latent variables, [K, S, D]."""
         check_is_fitted(self)
         draws = torch_stream(seed, "evaluation/samples")
         samples = self.model_.sample(num_per_cluster, draws)[self.result_.best].numpy()
@@ -212,82 +234,26 @@ class _Generative(GenerativeParameters, WarningClusterer):
         )  # fmt: skip
 
 
-class BayesSCDC(_Generative):
-    """BayesSCDC, the fully Bayesian model of the SCDC paper (section 3).
-
-    It estimates clusters, their number, and the annotators' sensitivity and specificity.
-
-    Examples
-    --------
-    Irises, and three people who were asked about pairs of them and are always right: one about 100, two about 20 each.
-
-    >>> import numpy as np
-    >>> from sklearn.datasets import load_iris
-    >>> from sklearn.utils import check_random_state
-    >>> from semicrowd import BayesSCDC
-    >>> X, kind = load_iris(return_X_y=True)
-    >>> random = check_random_state(0)
-    >>> i = random.randint(150, size=140)
-    >>> j = (i + random.randint(1, 150, size=140)) % 150
-    >>> person = np.repeat([0, 1, 2], [100, 20, 20])
-    >>> answers = np.column_stack([i, j, person, kind[i] == kind[j]])
-
-    The setting selects a fast initialisation; by default several are compared, which takes half a minute. The number of
-    clusters is not given: 15 is the maximum, and the mixing proportions of clusters without items are close to 0.
-
-    >>> model = BayesSCDC(settings={"start.kind": "cells"}).fit(X, pairs=answers)
-    >>> len(model.cluster_weights_), model.n_clusters_
-    (15, 3)
-    >>> bool(model.cluster_weights_[np.unique(model.labels_)].sum() > 0.9)
-    True
-
-    The uncertainty of the annotators' rates is estimated, too: the fewer answers, the wider the 90 % interval.
-
-    >>> width = model.workers_["sensitivity_high"] - model.workers_["sensitivity_low"]
-    >>> bool(width[0] < width[1:].min())
-    True
-    """
-
-    name: ClassVar[str] = "bayes"
-
-
-class SCDC(_Generative):
-    """SCDC, the model of the SCDC paper (section 2) with amortised inference and point estimates.
-
-    It clusters the rows of X, using answers in ``pairs``, which are weighted by the estimated rates of their
-    annotators. Superfluous clusters of the ``n_clusters`` stay empty.
-
-    Examples
-    --------
-    Irises, and three people who were asked about 100 pairs each. Two are always right, the third guesses.
-
-    >>> import numpy as np
-    >>> from sklearn.datasets import load_iris
-    >>> from sklearn.utils import check_random_state
-    >>> from semicrowd import SCDC
-    >>> X, kind = load_iris(return_X_y=True)
-    >>> random = check_random_state(0)
-    >>> i = random.randint(150, size=300)
-    >>> j = (i + random.randint(1, 150, size=300)) % 150
-    >>> person = np.arange(300) % 3
-    >>> same = np.where(person == 2, random.random_sample(300) < 0.5, kind[i] == kind[j])
-    >>> answers = np.column_stack([i, j, person, same])
-
-    The setting selects a fast initialisation; by default several are compared, which takes half a minute. The weight of
-    an annotator is logit(sensitivity) + logit(specificity), in nats; it is close to 0 for an annotator who guesses.
-
-    >>> model = SCDC(settings={"start.kind": "cells"}).fit(X, pairs=answers)
-    >>> model.workers_["pairs"].tolist()
-    [100, 100, 100]
-    >>> (model.workers_["weight"] > 2).tolist()
-    [True, True, False]
-
-    New items are assigned to clusters from their features, or also from answers about them by annotators of the fit.
-
-    >>> bool((model.predict(X[:50]) == model.labels_[:50]).mean() > 0.9)
-    True
-    >>> model.predict_proba(X[:2], pairs=[[0, 1, 0, 1]]).shape == (2, len(model.cluster_weights_))
-    True
-    """
-
-    name: ClassVar[str] = "scdc"
+@torch.no_grad()
+def evaluate(model: GenerativeModel, data: TrainingData) -> Result:
+    """The result of a trained model for all items: that of the restart with the highest ELBO."""
+    elbo = model.elbo(data)["total"].double().cpu().numpy()
+    if not np.isfinite(elbo).any():
+        raise UserError("training diverged: the ELBO is not finite in any restart; try a lower learning_rate")
+    best = int(np.where(np.isfinite(elbo), elbo, -np.inf).argmax())
+    posterior = model.posterior(data.features)
+    features = Assignment.of(posterior.probabilities[best].numpy())
+    final, workers = features, model.workers()
+    if data.annotations is not None:
+        with_answers = model.annotated_posterior(data.features, data.annotations, data.views)
+        final = features.replace(data.annotations.annotated, Assignment.of(with_answers.probabilities[best].numpy()))
+        assert workers is not None
+        workers = reported_quality(workers, with_answers.probabilities, data.annotations.index)
+    return Result(
+        num_clusters=model.num_clusters,
+        final=final,
+        features=features,
+        workers=workers,
+        latent_mean=posterior.latent_mean[best].numpy(),
+        restarts=Restarts(elbo, best, posterior.probabilities.argmax(-1).numpy()),
+    )

@@ -24,13 +24,14 @@ from semicrowd.models.training_data import Part, TrainingData, pieces
 from semicrowd.models.views import WEIGHT, Views, graph_with_views
 from semicrowd.nets.build import NetBuilder
 from semicrowd.random import torch_stream
-from semicrowd.settings.model import BayesSettings
 
 #: Message passing in a training step stops if no probability changes by more than this, or after ``max_sweeps``.
 STEP_TOLERANCE = 0.01
 #: (Maximal number of sweeps, tolerance) of message passing: in refits, and in evaluations.
 REFIT_SWEEPS = (10, 1e-3)
 EVALUATION_SWEEPS = (200, 1e-4)
+#: Numerator of ρ = 100 / N: the authors' code uses steps of 10 / N with momentum .9, in total ten times as long.
+RELEASED_STEP = 100
 #: Momentum of the networks' gradient steps with ``optimizer=momentum`` (App. B). With it, η would leave its domain.
 MOMENTUM = 0.9
 
@@ -39,12 +40,10 @@ class BayesSCDC(GenerativeModel):
     """The fully Bayesian model of section 3; see :class:`GenerativeModel` for the arguments."""
 
     name: ClassVar[str] = "bayes"
-    settings_type = BayesSettings
-    settings: BayesSettings
 
     def build(self, generators: Sequence[torch.Generator]) -> None:
         """Make the networks, whose parameters are φ and γ, and q(Θ)."""
-        networks = NetBuilder(self.settings, self.nets, self.num_features, self.image_shape, generators)
+        networks = NetBuilder(self.params, self.num_features, self.image_shape, generators)
         self.recognition, self.decoder = networks.recognition(), networks.decoder()
         self.globals = GlobalPosterior(self.mixture_prior(), self.num_annotators, generators)
 
@@ -65,7 +64,7 @@ class BayesSCDC(GenerativeModel):
         part = Part(features, None if views is None else views.of(features, noise), answers, weight)
         recognition = self.recognise(_items_and_views(part))
         alone = initial_z(recognition, messages.detach())
-        sweeps = self.settings.max_sweeps, STEP_TOLERANCE
+        sweeps = self.params.max_sweeps, STEP_TOLERANCE
         local, graph = self._infer(part, recognition, messages, sweeps, alone.detach())
         x = gaussian.draw(local.mean, local.root, noise)
         terms = local_terms(local, expected.cast(features.dtype))
@@ -78,13 +77,18 @@ class BayesSCDC(GenerativeModel):
 
     def optimizers(self, num_items: int) -> list[torch.optim.Optimizer]:
         """Adam or gradient steps with momentum on the networks, the natural gradient on η_Θ."""
-        networks, rate = self.vae_parameters(), self.settings.learning_rate
-        if self.settings.optimizer == "adam":
+        networks, rate = self.vae_parameters(), self.params.learning_rate
+        if self.params.optimizer == "adam":
             of_networks: torch.optim.Optimizer = torch.optim.Adam(networks, lr=rate, fused=True)
         else:
             of_networks = torch.optim.SGD(networks, lr=rate, momentum=MOMENTUM, fused=True)
         groups = self.globals.parameter_groups()
-        return [of_networks, NaturalGradient(groups, self.settings.first_step(num_items), float(num_items))]
+        return [of_networks, NaturalGradient(groups, self.first_step(num_items), float(num_items))]
+
+    def first_step(self, num_items: int) -> float:
+        """ρ of the first step as a number, also if ``step_size`` is ``released``."""
+        given = self.params.step_size
+        return min(1.0, RELEASED_STEP / num_items) if isinstance(given, str) else given
 
     def _message_statistics(self, expected: ExpectedGlobals) -> tuple[ExpectedGlobals, dict[nn.Parameter, Tensor]]:
         """E t(Θ) for message passing, and by parameter the tensor whose gradient will be the second term of eq. 17.
@@ -92,7 +96,7 @@ class BayesSCDC(GenerativeModel):
         With ``svi`` that term is omitted, as in the authors' code: the statistics are detached, and no tensor is kept.
         """
         dtype = self.decoder_dtype
-        if self.settings.natural_gradient == "svi":
+        if self.params.natural_gradient == "svi":
             return expected.detach().cast(dtype), {}
         leaves = {
             name: family.expected_statistics(self.globals.eta[name].detach()).requires_grad_()
@@ -111,10 +115,10 @@ class BayesSCDC(GenerativeModel):
 
         Its gradient reaches the recognition network only. ``alone`` : ln q(z | features alone), [R, B, K].
         """
-        if self.settings.amortisation == 0:  # nothing to pay for in the backward pass
+        if self.params.amortisation == 0:  # nothing to pay for in the backward pass
             return alone.new_zeros(self.num_restarts, dtype=torch.float64)
         expected = (local.probabilities.detach() * alone).sum(-1).double().mean(1)
-        return self.settings.amortisation * num_items * expected
+        return self.params.amortisation * num_items * expected
 
     # ---------------------------------------------------------------- local inference
 
@@ -239,7 +243,7 @@ class BayesSCDC(GenerativeModel):
         local, graph = self.infer(part, REFIT_SWEEPS)
         for name, eta in self.annotator_targets(part, local, graph).items():
             self.globals.eta[name].copy_(eta)
-        if self.settings.annotators == "empirical":
+        if self.params.annotators == "empirical":
             self.globals.fit_annotator_priors()
 
     def annotator_targets(self, part: Part, local: LocalPosterior, graph: PairGraph | None) -> dict[str, Tensor]:
@@ -280,7 +284,7 @@ class BayesSCDC(GenerativeModel):
 
     def mixture_prior(self) -> Mixture:
         """p(π) and p(μ, Σ)."""
-        return mixture_prior(self.settings.concentration, self.settings.K, self.settings.latent_dim)
+        return mixture_prior(self.params.concentration, self.params.n_clusters, self.params.latent_dim)
 
     def vae_parameters(self) -> list[nn.Parameter]:
         """φ and γ."""
@@ -288,7 +292,7 @@ class BayesSCDC(GenerativeModel):
 
     def vae_posterior(self, features: Float[Tensor, "B D"], prior_sd: float) -> Float[Tensor, "R B S"]:
         """The recognition potential times N(0, s² I)."""
-        d = self.settings.latent_dim
+        d = self.params.latent_dim
         covariance = torch.eye(d, dtype=features.dtype, device=features.device) * prior_sd**2
         return self.recognise(features) + gaussian.to_natural(features.new_zeros(d), covariance)
 

@@ -2,11 +2,12 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
 import torch
 from jaxtyping import Float
+from sklearn.utils import Bunch
 from torch import Tensor, nn
 
 from semicrowd.crowd.annotations import PairAnnotations
@@ -20,7 +21,6 @@ from semicrowd.nets.decoder import Decoder
 from semicrowd.nets.mlp import set_precision
 from semicrowd.nets.pieces import Pieces
 from semicrowd.random import torch_stream
-from semicrowd.settings.model import GenerativeSettings, NetSettings
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,7 @@ class GenerativeModel(nn.Module, ABC):
 
     Parameters
     ----------
-    settings : of the model
-    nets : of its networks
+    params : values of the estimator's parameters (:mod:`semicrowd.methods.protocols`)
     num_features : D
     num_annotators : M
     restarts : R
@@ -70,13 +69,11 @@ class GenerativeModel(nn.Module, ABC):
     """
 
     name: ClassVar[str]
-    settings_type: ClassVar[type[GenerativeSettings]]
     decoder: Decoder
 
     def __init__(
         self,
-        settings: GenerativeSettings,
-        nets: NetSettings,
+        params: Bunch,
         num_features: int,
         num_annotators: int = 0,
         *,
@@ -85,17 +82,17 @@ class GenerativeModel(nn.Module, ABC):
         image_shape: Sequence[int] | None = None,
     ) -> None:
         super().__init__()
-        self.settings, self.nets = settings, nets
+        self.params = params
         self.num_features, self.num_annotators, self.num_restarts = num_features, num_annotators, restarts
         self.image_shape = None if image_shape is None else tuple(image_shape)
         self.build([torch_stream(seed, "networks", r) for r in range(restarts)])
-        set_precision(self, nets.precision)
+        set_precision(self, params.precision)
         self.in_pieces = Pieces()  # evaluates networks in parts if a step does not fit into memory
 
     @property
     def num_clusters(self) -> int:
         """K."""
-        return self.settings.K
+        return self.params.n_clusters
 
     @property
     def device(self) -> torch.device:
@@ -106,8 +103,7 @@ class GenerativeModel(nn.Module, ABC):
         """Tensors and plain values from which :func:`semicrowd.models.state.load_model` restores this model."""
         return {
             "model": self.name,
-            "settings": asdict(self.settings),
-            "nets": asdict(self.nets),
+            "params": dict(self.params),
             "num_features": self.num_features,
             "num_annotators": self.num_annotators,
             "restarts": self.num_restarts,
@@ -120,8 +116,7 @@ class GenerativeModel(nn.Module, ABC):
         """Restore the model from its :meth:`description`."""
         try:
             model = cls(
-                cls.settings_type(**content["settings"]),
-                NetSettings(**content["nets"]),
+                Bunch(**content["params"]),
                 content["num_features"],
                 content["num_annotators"],
                 restarts=content["restarts"],

@@ -27,7 +27,6 @@ from semicrowd.models.training_data import CHUNK, TrainingData
 from semicrowd.models.views import WEIGHT, Views
 from semicrowd.nets.build import NetBuilder
 from semicrowd.random import torch_stream
-from semicrowd.settings.model import SCDCSettings
 
 #: Least and largest α and β after a refit: their logits stay finite.
 QUALITY = (1e-3, 1 - 1e-3)
@@ -39,14 +38,11 @@ class SCDC(GenerativeModel):
     """The model of section 2; see :class:`GenerativeModel` for the arguments."""
 
     name: ClassVar[str] = "scdc"
-    settings_type = SCDCSettings
-    settings: SCDCSettings
 
     def build(self, generators: Sequence[torch.Generator]) -> None:
         """Networks, and points for π, μ, Σ, α and β."""
-        settings, restarts = self.settings, self.num_restarts
-        K, d = settings.K, settings.latent_dim
-        networks = NetBuilder(settings, self.nets, self.num_features, self.image_shape, generators)
+        restarts, K, d = self.num_restarts, self.params.n_clusters, self.params.latent_dim
+        networks = NetBuilder(self.params, self.num_features, self.image_shape, generators)
         self.classifier, self.encoder = networks.classifier(), networks.cluster_encoder()
         self.decoder = networks.decoder()
         locations = [INITIAL_LOCATION_SD * torch.randn(K, d, generator=g) for g in generators]
@@ -54,7 +50,7 @@ class SCDC(GenerativeModel):
         self.location = nn.Parameter(torch.stack(locations))
         # Σ_k = L Lᵀ, L with softplus on the diagonal: unconstrained and always positive definite.
         self.raw_scale = nn.Parameter(_inverse_softplus(torch.ones(d)).diag().expand(restarts, K, d, d).clone())
-        quality = [_initial_quality(settings.initial_quality, self.num_annotators, g) for g in generators]
+        quality = [_initial_quality(self.params.initial_quality, self.num_annotators, g) for g in generators]
         # [R, 2, M]: sensitivity, specificity. Without annotators it gets no gradient, for which DDP would wait.
         self.logits_quality = nn.Parameter(torch.stack(quality).logit(), requires_grad=self.num_annotators > 0)
 
@@ -124,7 +120,7 @@ class SCDC(GenerativeModel):
         log_q = self.classify(features)
         pairs = self._kept_clusters(log_q)
         of_items = self.in_pieces("encoder", lambda rows: self.encoder.of_items(features[rows]), len(features))
-        shape = (self.num_restarts, len(features if shared else pairs.item), self.settings.latent_dim)
+        shape = (self.num_restarts, len(features if shared else pairs.item), self.params.latent_dim)
         noise = torch.randn(shape, generator=generator, device=features.device)
 
         def of_pairs(rows: slice) -> tuple[Tensor, Tensor]:
@@ -146,7 +142,7 @@ class SCDC(GenerativeModel):
 
     def _kept_clusters(self, log_q: Tensor) -> EvaluatedPairs:
         """The pairs of items and clusters at which the networks are evaluated, from ln q(z | o), [R, B, K]."""
-        return evaluated_pairs(log_q, self.settings.drop_mass, self.settings.max_clusters)
+        return evaluated_pairs(log_q, self.params.drop_mass, self.params.max_clusters)
 
     def _scale(self) -> Tensor:
         """Cholesky factors of Σ_k, [R, K, d, d]."""
@@ -170,7 +166,7 @@ class SCDC(GenerativeModel):
     def optimizers(self, num_items: int) -> list[torch.optim.Optimizer]:  # noqa: ARG002 - BayesSCDC's
         """Adam, of all parameters that are not held."""
         free = [parameter for parameter in self.parameters() if parameter.requires_grad]
-        return [torch.optim.Adam(free, lr=self.settings.learning_rate, fused=True)]
+        return [torch.optim.Adam(free, lr=self.params.learning_rate, fused=True)]
 
     @torch.no_grad()
     def posterior(self, features: Float[Tensor, "N D"]) -> Posterior:
@@ -266,7 +262,7 @@ class SCDC(GenerativeModel):
 
         It compares the start's partitions and keeps their Σ_k positive definite.
         """
-        return mixture_prior("paper", self.settings.K, self.settings.latent_dim)
+        return mixture_prior("paper", self.params.n_clusters, self.params.latent_dim)
 
     def vae_parameters(self) -> list[nn.Parameter]:
         """The encoder without its clusters, and the decoder."""

@@ -1,13 +1,14 @@
 """What a generative model is fitted to: items on its device, and the answers about them."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from jaxtyping import Float
+from joblib import Memory
 from torch import Tensor
 
 from semicrowd.crowd.annotations import PairAnnotations
@@ -60,6 +61,7 @@ class TrainingData:
     original : the features before any preparation, or None if ``features`` are those
     jobs : processes in which the start fits candidates again; None: one, −1: the cores
     indicators : columns of ``original`` that mark missing numbers
+    memory : keeps results of a start that several fits share (:mod:`semicrowd.starts.shared`)
     """
 
     features: Float[Tensor, "N D"]
@@ -70,6 +72,7 @@ class TrainingData:
     original: Float[np.ndarray, "N D0"] | None = None
     jobs: int | None = None
     indicators: tuple[int, ...] = ()
+    memory: Memory = field(default_factory=lambda: Memory(None))
 
     @property
     def num_items(self) -> int:

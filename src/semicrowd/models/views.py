@@ -19,7 +19,6 @@ from torch.nn.functional import grid_sample
 from semicrowd.crowd.batch import RelationalBatch
 from semicrowd.errors import UserError
 from semicrowd.inference.graph import PairGraph
-from semicrowd.settings.training import ViewSettings
 
 #: Shares of red, green and blue in the grey that is as bright (ITU-R BT.601).
 GREY = (0.2989, 0.587, 0.114)
@@ -99,7 +98,6 @@ class Views(ABC):
 
     Parameters
     ----------
-    settings : largest amounts of the transformations
     image_shape : (height, width) or (colours, height, width)
     """
 
@@ -111,11 +109,11 @@ class Views(ABC):
     #: Colours that an image must have; None: any number.
     colours: ClassVar[int | None] = None
 
-    def __init__(self, settings: ViewSettings, image_shape: tuple[int, ...] | None) -> None:
+    def __init__(self, image_shape: tuple[int, ...] | None) -> None:
         shape = None if image_shape is None else (*(image_shape[:-2] or (1,)), *image_shape[-2:])
         if shape is None or self.colours not in (None, shape[0]):
-            raise UserError(f"views={settings.kind}: these data are no {self.expected}; use views=none")
-        self.settings, self.image_shape = settings, shape
+            raise UserError(f"augmentation: these data are no {self.expected}; expected augmentation=none")
+        self.image_shape = shape
 
     def of(
         self, features: Float[Tensor, "B D"], generator: torch.Generator, *, shared: bool = False
@@ -136,21 +134,29 @@ class Views(ABC):
 
 
 class AffineViews(Views):
-    """Images rotated, sheared, scaled and shifted; zero outside."""
+    """Images rotated, sheared, scaled and shifted; zero outside.
+
+    Attributes
+    ----------
+    rotate, shear : largest angles, in degrees
+    scale : largest relative change of size
+    shift : largest shift, as a share of the smaller side: 2 pixels of MNIST's images
+    """
 
     num_draws = 6
+    rotate, shear, scale, shift = 12.0, 20.0, 0.1, 1 / 14
 
     def transformed(self, images: Float[Tensor, "B C H W"], draws: Float[Tensor, "B 6"]) -> Float[Tensor, "B C H W"]:
         """Draws: angle, shear, two scales and two shifts."""
         height, width = images.shape[-2:]
-        settings, draws = self.settings, 2 * draws - 1
-        angle, shear = math.radians(settings.rotate) * draws[:, 0], math.radians(settings.shear) * draws[:, 1]
-        zoom_x, zoom_y = (1 + settings.scale * draws[:, i] for i in (2, 3))
+        draws, shift = 2 * draws - 1, self.shift * min(height, width)
+        angle, shear = math.radians(self.rotate) * draws[:, 0], math.radians(self.shear) * draws[:, 1]
+        zoom_x, zoom_y = (1 + self.scale * draws[:, i] for i in (2, 3))
         cos, sin, slope = angle.cos(), angle.sin(), shear.tan()
         # From output to input coordinates, both in [−1, 1]: zoom, then shear, then rotation, then shift.
         rows = (
-            (cos * zoom_x, (slope * cos - sin) * zoom_y, 2 * settings.shift / width * draws[:, 4]),
-            (sin * zoom_x, (slope * sin + cos) * zoom_y, 2 * settings.shift / height * draws[:, 5]),
+            (cos * zoom_x, (slope * cos - sin) * zoom_y, 2 * shift / width * draws[:, 4]),
+            (sin * zoom_x, (slope * sin + cos) * zoom_y, 2 * shift / height * draws[:, 5]),
         )
         theta = torch.stack([torch.stack(row, 1) for row in rows], 1)
         return grid_sample(images, sampling_grid(theta, height, width), align_corners=False)
@@ -167,28 +173,35 @@ def sampling_grid(theta: Float[Tensor, "B 2 3"], height: int, width: int) -> Flo
 
 
 class ColourViews(Views):
-    """Images in three colours from 0 to 1, shifted, flipped and with changed colours."""
+    """Images in three colours from 0 to 1, shifted, flipped and with changed colours.
 
+    Attributes
+    ----------
+    crop : largest shift in each direction, in whole pixels
+    flip : probability of a horizontal flip
+    jitter : largest relative change of brightness, contrast and saturation
+    """
+
+    crop, flip, jitter = 4, 0.5, 0.4
     num_draws = 7
     expected = "images in three colours"
     colours = 3
 
     def transformed(self, images: Float[Tensor, "B 3 H W"], draws: Float[Tensor, "B 7"]) -> Float[Tensor, "B 3 H W"]:
         """Draws: two shifts, flip, brightness, contrast, saturation and hue."""
-        settings = self.settings
-        down, right = ((draws[:, i] * (2 * settings.crop + 1)).long() - settings.crop for i in (0, 1))
-        seen = cropped(images, down, right, draws[:, 2] < settings.flip)
-        brightness, contrast, saturation, hue = (settings.jitter * (2 * draws[:, 3:] - 1)).unbind(1)
+        down, right = ((draws[:, i] * (2 * self.crop + 1)).long() - self.crop for i in (0, 1))
+        seen = cropped(images, down, right, draws[:, 2] < self.flip)
+        brightness, contrast, saturation, hue = (self.jitter * (2 * draws[:, 3:] - 1)).unbind(1)
         return recoloured(seen, 1 + brightness, 1 + contrast, 1 + saturation, HUE * hue)
 
 
-#: By views.kind.
+#: By the value of ``augmentation``.
 KINDS: dict[str, type[Views]] = {"affine": AffineViews, "colour": ColourViews}
 
 
-def build_views(settings: ViewSettings, image_shape: tuple[int, ...] | None) -> Views | None:
-    """The views that the settings ask for; see :class:`Views` for errors."""
-    return None if settings.kind == "none" else KINDS[settings.kind](settings, image_shape)
+def build_views(augmentation: str, image_shape: tuple[int, ...] | None) -> Views | None:
+    """The views of images of this shape; None for ``none``. See :class:`Views` for errors."""
+    return None if augmentation == "none" else KINDS[augmentation](image_shape)
 
 
 def graph_with_views(num_items: int, weight: Float[Tensor, "R Q"], answers: RelationalBatch | None) -> PairGraph:

@@ -1,5 +1,6 @@
 """The start from answers: q(z) of all items by classifiers that are trained on the answers."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,15 +16,16 @@ from semicrowd.inference.graph import answer_graph
 from semicrowd.inference.message_passing import infer_z
 from semicrowd.models.training_data import TrainingData
 from semicrowd.random import stream
-from semicrowd.settings.model import GenerativeSettings
-from semicrowd.settings.training import StartSettings
 from semicrowd.starts.answer_classifier import (
     Annotators,
     AnswerClassifiers,
     average_of_learners,
     train_on_answers,
 )
-from semicrowd.starts.recent import ProgressCallback
+from semicrowd.starts.shared import ProgressCallback
+
+#: Classifiers for each restart, of which the one with the highest bound is used.
+NETWORKS = 10
 
 
 class AnswerStart(NamedTuple):
@@ -42,8 +44,8 @@ class AnswerStart(NamedTuple):
 def answer_start(
     data: TrainingData,
     annotations: PairAnnotations,
-    model: GenerativeSettings,
-    settings: StartSettings,
+    num_clusters: int,
+    hidden: Sequence[int],
     restarts: int,
     progress: ProgressCallback,
 ) -> AnswerStart:
@@ -53,13 +55,13 @@ def answer_start(
     hundred items have a hundred answers each. The new networks see each annotated item's q(z) once, and are averaged.
     """
     items = annotations.index.whole.items
-    features, networks = data.features.cpu(), settings.networks
-    reverse = np.tile(_reversed(data, annotations, model.K), (restarts, 1))
-    trained = train_on_answers(features, annotations, model.K, model.hidden, networks, data.seed, reverse, progress)
+    features = data.features.cpu()
+    reverse = np.tile(_reversed(data, annotations, num_clusters), (restarts, 1))
+    trained = train_on_answers(features, annotations, num_clusters, hidden, NETWORKS, data.seed, reverse, progress)
     annotators, known = trained.annotators, joint_probabilities(trained, features, annotations)
     if len(items) == data.num_items:
         return AnswerStart(annotators, known)
-    probabilities = average_of_learners(features, items, known, model.hidden, networks, data.seed)
+    probabilities = average_of_learners(features, items, known, hidden, NETWORKS, data.seed)
     probabilities[:, items] = known
     return AnswerStart(annotators, probabilities)
 

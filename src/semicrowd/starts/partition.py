@@ -18,7 +18,6 @@ from semicrowd.inference.statistics import ExpectedGlobals
 from semicrowd.models.generative import GenerativeModel
 from semicrowd.models.training_data import TrainingData
 from semicrowd.random import stream
-from semicrowd.settings.training import StartSettings
 from semicrowd.starts.vae import latent_means
 
 #: Items that k-means is fitted to, at most.
@@ -36,7 +35,6 @@ class Cells:
 
     model: GenerativeModel
     data: TrainingData
-    settings: StartSettings
     t_x: Float[Tensor, "R N S"]
 
     def posterior(self, restart: int, clusters: np.ndarray, rows: np.ndarray | None = None) -> Mixture:
@@ -56,20 +54,20 @@ class Cells:
 
 def best_partition(cells: Cells, restart: int) -> np.ndarray:
     """The candidate partition with the highest evidence, [N]."""
-    settings, answers = cells.settings, cells.data.annotations
-    streams = (stream(cells.data.seed, "partition", restart, number) for number in range(settings.candidates))
+    params, answers = cells.model.params, cells.data.annotations
+    streams = (stream(cells.data.seed, "partition", restart, number) for number in range(params.n_candidates))
     candidates = [_kmeans(cells, restart, rng) for rng in streams]
-    if answers is not None and settings.cells:
+    if answers is not None and params.n_cells:
         candidates = [_join_by_answers(cells, restart, one, answers) for one in candidates]
     return max(candidates, key=lambda clusters: _evidence(cells, restart, clusters))
 
 
 def _kmeans(cells: Cells, restart: int, rng: np.random.Generator) -> np.ndarray:
-    """``settings.cells`` cells if answers will join them, else K clusters, [N]."""
+    """``n_cells`` cells if answers will join them, else K clusters, [N]."""
     latent, K = latent_means(cells.model, cells.t_x[restart]), cells.model.num_clusters
     rows = rng.permutation(len(latent))[:MOST_ITEMS]
     subset = latent[rows]
-    number = max(cells.settings.cells, K) if cells.data.annotations is not None else K
+    number = max(cells.model.params.n_cells, K) if cells.data.annotations is not None else K
     kmeans = KMeans(min(number, len(subset)), n_init=1, random_state=int(rng.integers(2**31)))
     return kmeans.fit(subset).predict(latent)
 

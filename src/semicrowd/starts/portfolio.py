@@ -36,8 +36,8 @@ from semicrowd.starts.item_classifiers import ItemClassifier
 from semicrowd.starts.networks import NetworkClassifier, clusters_by_networks
 from semicrowd.starts.prepared_features import classifiers_of
 from semicrowd.starts.preparing import Prepared, prepared
-from semicrowd.starts.recent import RECENT, ProgressCallback, Remark
 from semicrowd.starts.selection import FEATURES_ALONE, Verdict, agreement, confirm, mean_difference, select
+from semicrowd.starts.shared import ProgressCallback, shared
 
 #: Candidates that are co-trained again with all classifiers.
 _FINALISTS = 3
@@ -86,6 +86,7 @@ class Portfolio(InitialClusters):
     image_shape : (height, width) or (colours, height, width) where a row of the features is an image
     jobs : processes in which candidates are fitted again; None: one, −1: the cores
     indicators : columns of the features that mark missing numbers
+    memory : keeps the result, which portfolios with the same arguments share
     """
 
     def __init__(
@@ -99,8 +100,10 @@ class Portfolio(InitialClusters):
         image_shape: Sequence[int] | None = None,
         jobs: int | None = None,
         indicators: Sequence[int] = (),
+        memory: joblib.Memory | None = None,
     ) -> None:
         self.all_answers, self.progress, self.jobs, self.indicators = answers, progress, jobs, tuple(indicators)
+        self.memory = memory or joblib.Memory(None)
         others = stream(seed, "portfolio/sample", restart).permutation(answers.num_items)[:_MAX_SAMPLE]
         # Items that candidates are fitted to: the annotated ones and a sample of the others.
         rows = np.union1d(others, answers.annotated)
@@ -117,10 +120,10 @@ class Portfolio(InitialClusters):
         return {name: value for name, value in vars(self).items() if name != "progress"}
 
     def cotrained(self) -> Cotrained:
-        """The winner; portfolios of one process with the same arguments share it."""
+        """The winner."""
         inputs = (self.all_features, astuple(self.all_answers), self.seed, self.max_clusters, self.restart,
                   self.image_shape, self.indicators)  # fmt: skip
-        return RECENT.of(self._cotrain, inputs, self.progress, "co-training")
+        return shared(self.memory, "co-training", inputs, self._cotrain)
 
     def _cotrain(self) -> Cotrained:
         winner, verdict = self.winner()
@@ -176,7 +179,7 @@ class Portfolio(InitialClusters):
         gained = f"{verdict.gain:+.4f} ± {verdict.gain_error:.4f}"
         number = candidates[winner].known.shape[1]
         said = f"start: selected {winner} ({number} clusters); gain over no clusters: {gained} nats per held-out answer"
-        self.progress(Remark(said))
+        self.progress(said)
         return candidates[winner], verdict
 
     def _finalists(self) -> dict[str, Candidate]:

@@ -16,7 +16,6 @@ from semicrowd.models.generative import GenerativeModel
 from semicrowd.models.scdc import SCDC
 from semicrowd.models.training_data import TrainingData, pieces
 from semicrowd.random import stream, torch_stream
-from semicrowd.settings.training import StartSettings
 from semicrowd.starts.answer_classifier import Annotators
 from semicrowd.starts.answers import AnswerStart, answer_start
 from semicrowd.starts.initial_clusters import default_max_clusters
@@ -26,15 +25,15 @@ from semicrowd.starts.partition import Cells, best_partition
 from semicrowd.starts.patches import has_patches
 from semicrowd.starts.portfolio import Portfolio
 from semicrowd.starts.preparing import preparations
-from semicrowd.starts.recent import RECENT, ProgressCallback
 from semicrowd.starts.selection import Verdict
+from semicrowd.starts.shared import ProgressCallback, shared
 from semicrowd.starts.teaching import learn_agreement, teach_bayes, teach_classifier
 from semicrowd.starts.vae import latent_means, latent_statistics, train_vae
 
 #: Is called with the verdict of a portfolio.
 VerdictCallback = Callable[[Verdict], None]
 #: Starts from answers; without answers they are replaced by ``cells``.
-FROM_ANSWERS = ("answers", "portfolio")
+FROM_ANSWERS = ("answers", "cotraining")
 #: Probability of a cluster that co-training does not use: its logarithm is finite.
 _UNUSED_PROBABILITY = 1e-6
 
@@ -42,7 +41,6 @@ _UNUSED_PROBABILITY = 1e-6
 def start(
     model: GenerativeModel,
     data: TrainingData,
-    settings: StartSettings,
     progress: ProgressCallback,
     keep_verdict: VerdictCallback = lambda _: None,
 ) -> None:
@@ -50,29 +48,30 @@ def start(
 
     Parameters
     ----------
-    keep_verdict : is called with the verdict of each restart; only by start=portfolio with answers
+    keep_verdict : is called with the verdict of each restart; only by init=cotraining with answers
     """
-    if settings.kind == "cold":
+    init = model.params.init
+    if init == "cold":
         return
-    train_vae(model, data, settings, progress)
+    train_vae(model, data, progress)
     t_x = latent_statistics(model, data.features)
-    if settings.kind in FROM_ANSWERS and data.annotations is not None:
-        probabilities = _from_answers(model, data, data.annotations, settings, progress, keep_verdict)
-        _initialise(model, data, settings, t_x, probabilities, progress, of_latent=False)
+    if init in FROM_ANSWERS and data.annotations is not None:
+        probabilities = _from_answers(model, data, data.annotations, progress, keep_verdict)
+        _initialise(model, data, t_x, probabilities, progress, of_latent=False)
         return
-    if settings.kind == "features":
-        _initialise(model, data, settings, t_x, _from_features(model, data, progress), progress, of_latent=False)
+    if init == "features":
+        _initialise(model, data, t_x, _from_features(model, data, progress), progress, of_latent=False)
         return
-    if settings.kind == "communities":
-        clusters = _communities(Cells(model, data, settings, t_x), progress)
+    if init == "communities":
+        clusters = _communities(Cells(model, data, t_x), progress)
     else:
         progress("start: partitions of the latent means")
-        clusters = _cells(model, data, settings, t_x)
-    _initialise(model, data, settings, t_x, clusters, progress)
+        clusters = _cells(model, data, t_x)
+    _initialise(model, data, t_x, clusters, progress)
 
 
-def _cells(model: GenerativeModel, data: TrainingData, settings: StartSettings, t_x: Tensor) -> Int[Tensor, "R N"]:
-    cells = Cells(model, data, settings, t_x)
+def _cells(model: GenerativeModel, data: TrainingData, t_x: Tensor) -> Int[Tensor, "R N"]:
+    cells = Cells(model, data, t_x)
     return torch.from_numpy(np.stack([best_partition(cells, restart) for restart in range(model.num_restarts)]))
 
 
@@ -91,10 +90,9 @@ def _communities(cells: Cells, progress: ProgressCallback) -> Int[Tensor, "R N"]
     for restart, latent in enumerate(means):
         rng = stream(data.seed, "communities", restart)
         views = None if of_views is None else of_views[restart]
-        labels = RECENT.of(
-            partial(communities, latent, model.num_clusters, rng, views),
-            (latent, model.num_clusters, data.seed, restart, views), progress, "communities",
-        )  # fmt: skip
+        inputs = latent, model.num_clusters, data.seed, restart, views
+        compute = partial(communities, latent, model.num_clusters, rng, views)
+        labels = shared(data.memory, "communities", inputs, compute)
         said = f"start: {labels.max() + 1} communities of neighbours"
         if data.annotations is not None:
             weight = cells.answer_weights(restart, data.annotations)
@@ -109,14 +107,15 @@ def _from_answers(
     model: GenerativeModel,
     data: TrainingData,
     annotations: PairAnnotations,
-    settings: StartSettings,
     progress: ProgressCallback,
     keep_verdict: VerdictCallback,
 ) -> Float[Tensor, "R N K"]:
     """q(z) of all items by one of :data:`FROM_ANSWERS`; also sets the annotators of ``model``."""
-    given = data, annotations, model.settings, settings, model.num_restarts, progress
-    portfolio = settings.kind == "portfolio"
-    initial = cotrained_start(data, annotations, model, progress, keep_verdict) if portfolio else answer_start(*given)
+    params = model.params
+    if params.init == "cotraining":
+        initial = cotrained_start(data, annotations, model, progress, keep_verdict)
+    else:
+        initial = answer_start(data, annotations, params.n_clusters, params.hidden, model.num_restarts, progress)
     model.set_annotators(*initial.annotators)
     return initial.probabilities
 
@@ -136,7 +135,7 @@ def cotrained_start(
         max_clusters = min(num_clusters, default_max_clusters(len(annotations.annotated)))
         found = Portfolio(
             features, annotations, data.seed, progress, max_clusters, restart, model.image_shape, data.jobs,
-            data.indicators,
+            data.indicators, data.memory,
         ).cotrained()  # fmt: skip
         keep_verdict(found.verdict)
         annotators.append(found.annotators)
@@ -167,7 +166,6 @@ def _from_features(model: GenerativeModel, data: TrainingData, progress: Progres
 def _initialise(
     model: GenerativeModel,
     data: TrainingData,
-    settings: StartSettings,
     t_x: Tensor,
     target: Tensor,
     progress: ProgressCallback,
@@ -182,9 +180,9 @@ def _initialise(
     model.set_mixture(partition_posterior(model.mixture_prior(), t_x, clusters))
     if isinstance(model, SCDC):
         model.hold_classifier(False)
-        teach_classifier(model, data, settings, target, progress)
+        teach_classifier(model, data, target, progress)
         if data.views is not None:
-            learn_agreement(model, data, data.views, settings, target, progress)
-        model.hold_classifier(settings.hold)
+            learn_agreement(model, data, data.views, target, progress)
+        model.hold_classifier(model.params.hold)
     elif isinstance(model, BayesSCDC) and not of_latent:
-        teach_bayes(model, data, settings, clusters, progress)
+        teach_bayes(model, data, clusters, progress)

@@ -25,8 +25,7 @@ from semicrowd.models.training_data import CHUNK, TrainingData, pieces
 from semicrowd.models.views import Views
 from semicrowd.nets import descend
 from semicrowd.random import torch_stream
-from semicrowd.settings.training import StartSettings
-from semicrowd.starts.recent import ProgressCallback
+from semicrowd.starts.shared import ProgressCallback
 from semicrowd.starts.vae import shuffled
 
 #: Standard deviation of fresh Gaussian noise on the features while networks learn from few items.
@@ -35,22 +34,21 @@ NOISE = 0.2
 FINAL_RATE = 0.02
 
 
-def teach_classifier(
-    model: SCDC, data: TrainingData, settings: StartSettings, target: Tensor, progress: ProgressCallback
-) -> None:
+def teach_classifier(model: SCDC, data: TrainingData, target: Tensor, progress: ProgressCallback) -> None:
     """Epochs of Adam on the cross-entropy of SCDC's q(z | o) to clusters, [R, N] int or probabilities [R, N, K].
 
     If q(z | o) is frozen afterwards (``hold``), it is trained on a view of each item here: it sees no views later.
     """
-    optimizer = torch.optim.Adam(model.classifier.parameters(), lr=settings.learning_rate, fused=True)
-    target, views = target.to(data.device), data.views if settings.hold else None
-    for epoch in range(settings.teach_epochs):
+    params = model.params
+    optimizer = torch.optim.Adam(model.classifier.parameters(), lr=params.init_learning_rate, fused=True)
+    target, views = target.to(data.device), data.views if params.hold else None
+    for epoch in range(params.teach_epochs):
         noise = torch_stream(data.seed, "classifier/views", epoch, device=data.device)
         for items in shuffled(data, "classifier/order", epoch, whole=False):
             features = data.features[items]
             log_q = model.classify(features if views is None else views.of(features, noise))
             descend(optimizer, _cross_entropy(log_q, target[:, items]))
-        progress(f"start: learning the clusters {epoch + 1}/{settings.teach_epochs}")
+        progress(f"start: learning the clusters {epoch + 1}/{params.teach_epochs}")
 
 
 def _cross_entropy(log_q: Float[Tensor, "R B K"], target: Tensor) -> Float[Tensor, ""]:
@@ -60,11 +58,7 @@ def _cross_entropy(log_q: Float[Tensor, "R B K"], target: Tensor) -> Float[Tenso
 
 
 def teach_bayes(
-    model: BayesSCDC,
-    data: TrainingData,
-    settings: StartSettings,
-    clusters: Int[Tensor, "R N"],
-    progress: ProgressCallback,
+    model: BayesSCDC, data: TrainingData, clusters: Int[Tensor, "R N"], progress: ProgressCallback
 ) -> None:
     """Epochs of Adam on BayesSCDC's networks with every z fixed to its cluster.
 
@@ -73,10 +67,11 @@ def teach_bayes(
     This second term makes x represent what distinguishes the clusters. Hard clusters are used since probabilities would
     widen the Gaussians, the only way in which the mixture can express uncertainty.
     """
-    optimizer = torch.optim.Adam(model.vae_parameters(), lr=settings.learning_rate, fused=True)
+    params = model.params
+    optimizer = torch.optim.Adam(model.vae_parameters(), lr=params.init_learning_rate, fused=True)
     clusters = clusters.to(data.device)
     probabilities = one_hot(clusters, model.num_clusters).to(data.features.dtype)
-    for epoch in range(settings.teach_epochs):
+    for epoch in range(params.teach_epochs):
         expected = model.globals.expected().cast(data.features.dtype).detach()
         noise = torch_stream(data.seed, "teaching/noise", epoch, device=data.device)
         total, batches = torch.zeros((), dtype=torch.float64), shuffled(data, "teaching/order", epoch)
@@ -90,13 +85,13 @@ def teach_bayes(
             terms = local_terms(local, expected)
             bound = model.log_likelihood(gaussian.draw(mean, root, noise), features) - terms.kl_x
             alone = initial_z(recognition, expected)
-            of_items = bound + settings.teach_weight * (q * alone).sum(-1)
+            of_items = bound + params.teach_weight * (q * alone).sum(-1)
             objective = of_items.mean(1)
             descend(optimizer, -objective.sum())
             total += objective.max().detach().double().cpu()
         _refit_mixture(model, data, probabilities, clusters, expected)
         reached = f"objective {total / len(batches):.2f}"
-        progress(f"start: learning the clusters {epoch + 1}/{settings.teach_epochs}: {reached}")
+        progress(f"start: learning the clusters {epoch + 1}/{params.teach_epochs}: {reached}")
 
 
 @torch.no_grad()
@@ -116,7 +111,7 @@ def _refit_mixture(
 
 
 def learn_agreement(
-    model: SCDC, data: TrainingData, views: Views, settings: StartSettings, target: Tensor, progress: ProgressCallback
+    model: SCDC, data: TrainingData, views: Views, target: Tensor, progress: ProgressCallback
 ) -> None:
     """``agree_epochs`` epochs of Adam on :func:`disagreement`, the learning rate falling along a cosine.
 
@@ -127,17 +122,18 @@ def learn_agreement(
     ----------
     target : clusters [R, N] or probabilities [R, N, K]; the network keeps their cluster sizes
     """
-    optimizer = torch.optim.Adam(model.classifier.parameters(), lr=settings.learning_rate, fused=True)
+    params = model.params
+    optimizer = torch.optim.Adam(model.classifier.parameters(), lr=params.init_learning_rate, fused=True)
     annotated = 0 if data.annotations is None else len(data.annotations.annotated)
     shares = _cluster_shares(target, model.num_clusters).to(data.device)
-    for epoch in range(settings.agree_epochs):
+    for epoch in range(params.agree_epochs):
         noise = torch_stream(data.seed, "agreement/noise", epoch, device=data.device)
         posterior = _posterior_given_answers(model, data)
         total, batches = torch.zeros((), dtype=torch.float64), shuffled(data, "agreement/order", epoch)
         for step, items in enumerate(batches):
-            done = (epoch + step / len(batches)) / settings.agree_epochs
+            done = (epoch + step / len(batches)) / params.agree_epochs
             fall = 0.5 * (1 + math.cos(math.pi * done))
-            rate = settings.learning_rate * (FINAL_RATE + (1 - FINAL_RATE) * fall)
+            rate = params.init_learning_rate * (FINAL_RATE + (1 - FINAL_RATE) * fall)
             features = data.features[items]
             both = torch.cat([views.of(features, noise), views.of(features, noise)])
             log_q = model.classify(both)
@@ -146,7 +142,7 @@ def learn_agreement(
                 loss = loss + data.num_items / annotated * answer_cross_entropy(log_q, posterior[:, items])
             descend(optimizer, loss.sum(), rate)
             total += loss.min().detach().double().cpu()
-        progress(f"start: views of an image agree {epoch + 1}/{settings.agree_epochs}: {total / len(batches):.4f}")
+        progress(f"start: views of an image agree {epoch + 1}/{params.agree_epochs}: {total / len(batches):.4f}")
 
 
 def disagreement(log_q: Float[Tensor, "R b K"], shares: Float[Tensor, "R K"]) -> Float[Tensor, "R"]:

@@ -11,8 +11,7 @@ from semicrowd.models.generative import GenerativeModel
 from semicrowd.models.training_data import TrainingData, pieces
 from semicrowd.nets import descend
 from semicrowd.random import stream, torch_stream
-from semicrowd.settings.training import StartSettings
-from semicrowd.starts.recent import RECENT, ProgressCallback
+from semicrowd.starts.shared import ProgressCallback, shared
 
 
 def shuffled(data: TrainingData, purpose: str, epoch: int, whole: bool = True) -> tuple[Tensor, ...]:
@@ -26,19 +25,23 @@ def shuffled(data: TrainingData, purpose: str, epoch: int, whole: bool = True) -
 PRIOR_SD = 3.0
 
 
-def train_vae(model: GenerativeModel, data: TrainingData, settings: StartSettings, progress: ProgressCallback) -> None:
-    """Train the model as a VAE, or take the parameters of the same VAE of an earlier fit of this process."""
-    views = None if data.views is None else data.views.settings
-    schedule = settings.epochs, settings.learning_rate, data.batch_size, data.seed
-    of_model = model.settings.likelihood, model.settings.initial_variance
-    networks = model.name, model.nets, of_model, _values(model), model.image_shape, str(data.device)
-    inputs = data.features.cpu().numpy(), views, schedule, networks
+#: Parameters of a model on which its VAE depends.
+_OF_VAE = (
+    "architecture", "augmentation", "blocks", "channels", "init_epochs", "init_learning_rate", "initial_variance",
+    "likelihood", "precision",
+)  # fmt: skip
+
+
+def train_vae(model: GenerativeModel, data: TrainingData, progress: ProgressCallback) -> None:
+    """Train the model as a VAE, or take the parameters of the same VAE of an earlier fit."""
+    of_model = model.name, {name: model.params[name] for name in _OF_VAE}, _values(model), model.image_shape
+    inputs = data.features.cpu().numpy(), data.batch_size, data.seed, str(data.device), of_model
 
     def compute() -> list[np.ndarray]:
-        _train(model, data, settings, progress)
+        _train(model, data, progress)
         return _values(model)
 
-    values = RECENT.of(compute, inputs, progress, "the VAE")
+    values = shared(data.memory, "vae", inputs, compute)
     with torch.no_grad():
         for parameter, value in zip(model.vae_parameters(), values, strict=True):
             parameter.copy_(torch.from_numpy(value))
@@ -48,15 +51,16 @@ def _values(model: GenerativeModel) -> list[np.ndarray]:
     return [parameter.detach().cpu().numpy() for parameter in model.vae_parameters()]
 
 
-def _train(model: GenerativeModel, data: TrainingData, settings: StartSettings, progress: ProgressCallback) -> None:
+def _train(model: GenerativeModel, data: TrainingData, progress: ProgressCallback) -> None:
     """Epochs of Adam on the ELBO of a VAE with the prior N(0, s² I) over all items.
 
     The weight of the KL divergence rises linearly to 1 (Bowman et al. 2016): with weight 1 throughout, the posterior of
     one run in ten collapses to the prior for good.
     """
-    optimizer = torch.optim.Adam(model.vae_parameters(), lr=settings.learning_rate, fused=True)
-    for epoch in range(settings.epochs):
-        kl_weight = (epoch + 1) / settings.epochs
+    epochs = model.params.init_epochs
+    optimizer = torch.optim.Adam(model.vae_parameters(), lr=model.params.init_learning_rate, fused=True)
+    for epoch in range(epochs):
+        kl_weight = (epoch + 1) / epochs
         noise = torch_stream(data.seed, "vae/noise", epoch, device=data.device)
         total, batches = torch.zeros((), dtype=torch.float64), shuffled(data, "vae/order", epoch)
         for items in batches:
@@ -69,7 +73,7 @@ def _train(model: GenerativeModel, data: TrainingData, settings: StartSettings, 
             objective = of_items.mean(1)
             descend(optimizer, -objective.sum())
             total += objective.max().detach().double().cpu()
-        progress(f"start {epoch + 1}/{settings.epochs}: ELBO per item {total / len(batches):.2f}")
+        progress(f"start {epoch + 1}/{epochs}: ELBO per item {total / len(batches):.2f}")
 
 
 @torch.no_grad()
@@ -84,7 +88,7 @@ def latent_statistics(model: GenerativeModel, features: Float[Tensor, "N D"]) ->
 
 def latent_means(model: GenerativeModel, t_x: Float[Tensor, "*batch S"]) -> Float[np.ndarray, "*batch d"]:
     """E x, the first components of E t(x)."""
-    return t_x[..., : model.settings.latent_dim].cpu().numpy()
+    return t_x[..., : model.params.latent_dim].cpu().numpy()
 
 
 def _kl_to_prior(eta_x: Float[Tensor, "R B S"]) -> Float[Tensor, "R B"]:

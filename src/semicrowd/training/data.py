@@ -1,9 +1,10 @@
-"""Training minibatches. Given data, settings and process, they depend on seed and epoch only, as resuming requires."""
+"""Minibatches of a fit, which depend on data, seed, epoch and process alone, as resuming requires."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import pytorch_lightning as pl
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -12,7 +13,6 @@ from semicrowd.crowd.batch import RelationalBatch
 from semicrowd.crowd.samplers import RelationalSampler, build_sampler
 from semicrowd.models.training_data import TrainingData
 from semicrowd.random import stream
-from semicrowd.settings.model import GenerativeSettings
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class TrainingBatches:
     Parameters
     ----------
     data : the items and answers
-    settings : how the answers are sampled
+    sampler, sample_size : how the answers are sampled; see :class:`semicrowd.BayesSCDC`
     epoch : function that returns the current epoch when an iteration over the batches starts
     rank, world_size : index of this process, and number of processes
     """
@@ -59,7 +59,8 @@ class TrainingBatches:
     def __init__(
         self,
         data: TrainingData,
-        settings: GenerativeSettings,
+        sampler: str,
+        sample_size: int | None,
         epoch: Callable[[], int],
         rank: int = 0,
         world_size: int = 1,
@@ -70,7 +71,7 @@ class TrainingBatches:
             annotated[data.annotations.annotated] = True
             # Default of sampler=pairs: P |B| / N of the P answers, the same share of answers as of items (App. B).
             in_proportion = round(data.annotations.num_pairs * data.batch_size / data.num_items)
-            self.sampler = build_sampler(settings.sampler, data.annotations, settings.sample_size, in_proportion)
+            self.sampler = build_sampler(sampler, data.annotations, sample_size, in_proportion)
         self.unannotated = np.flatnonzero(~annotated)
         self.batch_size = data.batch_size
         self.steps = max(int(annotated.sum()), len(self.unannotated)) // (data.batch_size * world_size)
@@ -94,3 +95,26 @@ class TrainingBatches:
                 items = torch.cat([relational.items, items])
                 weight = torch.cat([relational.item_weight, weight])
             yield Batch(items, weight, relational, step)
+
+
+class CrowdDataModule(pl.LightningDataModule):
+    """The batches of a fit; each of several processes has its own.
+
+    Parameters
+    ----------
+    data : the items and answers, on the CPU
+    sampler, sample_size : how the answers of a step are sampled; see :class:`semicrowd.BayesSCDC`
+    """
+
+    def __init__(self, data: TrainingData, sampler: str, sample_size: int | None) -> None:
+        super().__init__()
+        self.data, self.sampler, self.sample_size = data, sampler, sample_size
+
+    def train_dataloader(self) -> TrainingBatches:
+        """The batches of this process."""
+        trainer = self.trainer
+        assert trainer is not None
+        return TrainingBatches(
+            self.data, self.sampler, self.sample_size, lambda: trainer.current_epoch, trainer.global_rank,
+            trainer.world_size,
+        )  # fmt: skip

@@ -1,0 +1,219 @@
+"""What SCDC and BayesSCDC do where a parameter is None: the values of two protocols.
+
+``protocol="paper"`` has the settings of the SCDC paper (section 5, App. B); ``protocol="default"`` the best inference
+found here for the paper's models (docs/DEFAULTS.md), which depends on the size of the data, on whether the items are
+images, and on whether there are answers. Each statement gives its reason; later ones override earlier ones.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils import Bunch
+
+#: Values where no statement of a protocol says otherwise.
+USUAL: dict[str, Any] = {
+    "n_clusters": 15, "latent_dim": 2, "hidden": (40, 40), "likelihood": "gaussian", "preparation": "none",
+    "final_rate": 0.05, "final_refits": 3, "sampler": "auto",
+    "architecture": "mlp", "precision": "float32", "channels": (16, 32), "blocks": 1,
+    "init": "cells", "init_epochs": 100, "init_learning_rate": 0.003, "n_candidates": 10, "n_cells": 15,
+    "teach_epochs": 20, "augmentation": "none", "epochs": 50, "batch_size": 128,
+}  # fmt: skip
+#: Those of one of the models.
+USUAL_OF: dict[str, dict[str, Any]] = {
+    "bayes": {"annotators": "empirical", "natural_gradient": "svi", "step_size": 0.1, "optimizer": "adam",
+              "amortisation": 0.0, "max_sweeps": 10, "teach_weight": 1.0},
+    "scdc": {"initial_quality": "corrected", "drop_mass": 0.0, "classifier_channels": 32, "agree_epochs": 0,
+             "hold": False},
+}  # fmt: skip
+#: Number of items in a table above which the number of epochs is reduced, in inverse proportion to the items.
+MANY_ITEMS = 10_000
+#: Number of images to which the stated numbers of epochs for grey images refer.
+MNIST_ITEMS = 60_000
+#: Batch size for images.
+IMAGE_BATCH = 128
+#: Minimal number of training steps in which q(z | o) learns to predict the start's clusters.
+TAUGHT = 1000
+#: Maximal number of answers that count as few; classifiers of the answers use all of them in each training step.
+FEW_ANSWERS = 20_000
+#: Values by name, and the reason for them.
+Statement = tuple[dict[str, Any], str]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Properties of data and answers; all that the protocols may use. Labels of items are not among them.
+
+    Attributes
+    ----------
+    num_items, num_features : N and D
+    image_shape : (height, width) or (colours, height, width) if each row of the features is an image
+    unit_interval : whether all feature values are between 0 and 1
+    num_answers : P, 0 without answers
+    num_tasks : number of tasks from which the answers are, 0 if they do not come in tasks
+    """
+
+    num_items: int
+    num_features: int
+    image_shape: tuple[int, ...] | None = None
+    unit_interval: bool = False
+    num_answers: int = 0
+    num_tasks: int = 0
+
+    @classmethod
+    def of(cls, features: np.ndarray, answers: Any, image_shape: tuple[int, ...] | None = None) -> "Facts":
+        """The properties of features [N, D] and of the answers about these items, PairAnnotations or None."""
+        known = (0, 0) if answers is None else (answers.num_pairs, answers.num_tasks)
+        inside = bool(features.min(initial=0.0) >= 0 and features.max(initial=0.0) <= 1)
+        return cls(*features.shape, image_shape, inside, *known)
+
+    @property
+    def grey_images(self) -> bool:
+        """Whether the items are grey images with values from 0 to 1."""
+        return self.image_shape is not None and len(self.image_shape) == 2 and self.unit_interval
+
+
+def with_defaults(model: str, given: Mapping[str, Any], facts: Facts | None, protocol: str = "default") -> Bunch:
+    """All parameters of a fit: those that are given, and for those that are None what the protocol says.
+
+    Parameters
+    ----------
+    model : ``scdc`` or ``bayes``
+    given : parameter → value
+    facts : None: no protocol, only :data:`USUAL` values
+    """
+    chosen = {name: value for name, value in given.items() if value is not None}
+    values: dict[str, Any] = dict(given) | USUAL | USUAL_OF[model]
+    for stated, _ in () if facts is None else statements(model, chosen, facts, protocol):
+        values |= stated
+    return Bunch(**{name: values[name] for name in dict(given) | USUAL | USUAL_OF[model]} | chosen)
+
+
+def statements(model: str, given: Mapping[str, Any], facts: Facts, protocol: str) -> Iterator[Statement]:
+    """The statements of a protocol for these facts, in order; ``given`` are the parameters that are not None."""
+    return _paper(model, facts) if protocol == "paper" else _default(model, given, facts)
+
+
+def _paper(model: str, facts: Facts) -> Iterator[Statement]:
+    """The settings of the SCDC paper (section 5, App. B), without additions of this project.
+
+    Those of pinwheel and faces, which differ, are in conf/experiment.
+    """
+    yield {"epochs": 200, "batch_size": 128}, "App. B, MNIST"
+    if facts.grey_images:
+        sizes = {"n_clusters": 50, "latent_dim": 8, "hidden": (500, 500), "likelihood": "bernoulli"}
+        yield sizes, "section 5.3 and App. B, MNIST"
+    yield {"init": "cold"}, "random initial values"
+    yield {"sampler": "pairs"}, "a random minibatch of answers"
+    yield {"final_rate": 1.0, "final_refits": 0}, "a constant step size, no final refits"
+    if model == "scdc":
+        yield {"initial_quality": "paper"}, "draws from Beta(1, 1)"
+        return
+    yield {"annotators": "fixed"}, "a fixed prior Beta(1, 1)"
+    yield {"natural_gradient": "full", "step_size": 0.0001}, "eq. 17, both terms, and App. B"
+    yield {"optimizer": "momentum"}, "App. B, but for the faces"
+
+
+def _default(model: str, given: Mapping[str, Any], facts: Facts) -> Iterator[Statement]:
+    """The best inference found here for the paper's models (docs/DEFAULTS.md)."""
+    bayes = model == "bayes"
+    kind = given.get("architecture", "conv" if facts.grey_images and not bayes else "mlp")
+    yield {"latent_dim": min(8, facts.num_features)}, "enough for about ten classes, but no more than columns"
+    if facts.grey_images and kind != "resnet":
+        yield from _grey_images(bayes, kind == "conv", given, facts)
+        return
+    yield from _tables(bayes, facts.num_items)
+    if kind == "mlp":
+        yield {"preparation": "standard"}, "columns with large values would otherwise dominate the others"
+    else:
+        yield from _seen(kind, facts)
+    if facts.num_answers:
+        yield {"init": "cotraining"}, "no single start is best on all data; held-out answers select one"
+    else:
+        yield {"init": "features"}, "without answers, the features separate clusters better than latent means"
+    if not bayes and given.get("init") != "cold":
+        yield {"hold": True}, "ELBO training must not undo clusters selected on held-out answers"
+    elif bayes and facts.num_answers:
+        yield {"teach_weight": 30.0}, "with a smaller weight, ELBO training forgets the answers"
+        if kind != "mlp" and facts.image_shape is not None and len(facts.image_shape) == 3:
+            share = {"teach_weight": float(facts.num_features), "amortisation": 0.1 * facts.num_features}
+            yield share, "the ELBO grows with the number of pixels and would dominate the clusters"
+
+
+def _tables(bayes: bool, num_items: int) -> Iterator[Statement]:
+    """All data but grey images, with any number of items; values that depend on this number do so continuously."""
+    K = min(50, max(15, round(15 * math.sqrt(num_items / MANY_ITEMS))), max(2, num_items))
+    yield {"n_clusters": K}, "more items may have more classes; superfluous clusters become empty"
+
+    def passes(most: int) -> int:
+        return max(1, min(most, round(most * MANY_ITEMS / num_items)))
+
+    yield {"epochs": passes(20), "batch_size": 100}, "the paper's epochs on Face, fewer for many items to save time"
+    if bayes:
+        start = {"init_epochs": passes(20), "init_learning_rate": 0.01}
+        yield start, "a VAE of a few hundred items has converged by then"
+        yield {"teach_epochs": passes(50)}, "networks and mixture are trained jointly on the answers' clusters"
+        yield {"step_size": 0.01, "amortisation": 3.0}, "larger values let items without answers drift"
+    else:
+        enough = max(passes(50), math.ceil(TAUGHT * 100 / num_items))
+        yield {"init_epochs": passes(50)}, "a VAE of a few hundred items has converged by then"
+        yield {"teach_epochs": enough}, "q(z | o) predicts the start's clusters by then"
+
+
+def _seen(kind: str, facts: Facts) -> Iterator[Statement]:
+    """Tables of images, with convolutional or residual networks."""
+    if facts.unit_interval:
+        colours = facts.image_shape is not None and len(facts.image_shape) == 3
+        yield {"likelihood": "logistic" if colours else "bernoulli"}, "values from 0 to 1"
+    if kind == "resnet":
+        blocks = {"channels": (8, 16, 32), "blocks": 2, "classifier_channels": 16}
+        yield blocks, "as many residual blocks and layers as in the SCDC paper, fewer channels"
+    yield {"precision": "auto"}, "on machines with bfloat16 twice as fast, with the same accuracy"
+    passes = {"epochs": 5, "init_epochs": 4, "init_learning_rate": 0.001}
+    yield passes, "convolutions: more epochs would take hours on a CPU"
+    yield {"teach_epochs": 20}, "the networks learn the start's clusters"
+
+
+def _grey_images(bayes: bool, conv: bool, given: Mapping[str, Any], facts: Facts) -> Iterator[Statement]:
+    """Grey images with values from 0 to 1, of any number and size, with as many training steps as for MNIST."""
+    few = facts.num_answers <= FEW_ANSWERS
+
+    def passes(of_mnist: int) -> int:
+        """Number of epochs with as many steps as ``of_mnist`` epochs of MNIST; an epoch has at least one step."""
+        return max(1, round(of_mnist * MNIST_ITEMS / max(facts.num_items, IMAGE_BATCH)))
+
+    K = min(50, max(2, facts.num_items))
+    yield {"n_clusters": K}, "images may have many classes; superfluous clusters become empty"
+    yield {"hidden": (500, 500), "likelihood": "bernoulli"}, "SCDC paper, section 5.3 and App. B"
+    yield {"precision": "auto"}, "on machines with bfloat16 twice as fast, with the same accuracy"
+    yield {"epochs": passes(8)}, "accuracy has converged by then"
+    start = {"init_epochs": passes(8), "init_learning_rate": 0.001, "n_cells": 100, "n_candidates": 3}
+    yield start, "few steps; twice as many cells as clusters"
+    if bayes:
+        yield {"teach_epochs": 50}, "networks and mixture are trained jointly on the answers' clusters"
+        yield {"amortisation": 10.0}, "the network generalises the answers to similar items"
+        yield {"step_size": 0.002}, "with larger steps, items without answers move the clusters too much"
+        yield {"max_sweeps": 3}, "total variation distance of .001 from q(z) after ten sweeps"
+    else:
+        yield {"drop_mass": 0.01}, ".01 nats per item below the exact sum, with 1.4 clusters evaluated"
+        yield {"teach_epochs": passes(2)}, "q(z | o) predicts the start's clusters by then"
+        if conv:
+            yield {"architecture": "conv"}, "convolutions profit more from views than dense networks, at equal speed"
+    if bayes and conv:
+        wide = {"batch_size": 64, "init_epochs": passes(4), "amortisation": 100.0, "augmentation": "affine"}
+        yield wide, "convolutions profit from views; a batch has as many views as images"
+        if facts.num_tasks and given.get("sampler", "auto") in ("auto", "tasks"):
+            yield {"sample_size": 2}, "convolutions: a batch is two tasks with their views"
+    if bayes and not few:
+        return
+    yield {"augmentation": "affine", "batch_size": IMAGE_BATCH, "init": "communities"}, "views keep an image's class"
+    yield {"init_epochs": passes(12)}, "communities need a VAE that was trained longer"
+    if bayes:
+        yield {"step_size": 0.005}, "with few or no answers, larger steps hardly move clusters away from them"
+        return
+    yield {"epochs": passes(6)}, "with views, accuracy has converged by then"
+    if conv and given.get("augmentation") != "none" and given.get("init") != "cold":
+        yield {"agree_epochs": passes(10)}, "convolutions learn the same cluster for images with similar views"
+        yield {"hold": True, "epochs": passes(3)}, "ELBO training must not undo clusters learned from views"

@@ -1,0 +1,251 @@
+"""SCDC as an estimator."""
+
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from semicrowd.methods.generative import CONSTRAINTS, Generative
+
+
+class SCDC(Generative):
+    """SCDC, the model of the SCDC paper (section 2) with amortised inference and point estimates.
+
+    z_n ~ Cat(π), x_n ~ N(μ_z, Σ_z), o_n ~ p(o | x_n; γ); annotator m says of a pair of one cluster "same" with probability
+    α_m, of two clusters "different" with probability β_m. The ELBO L_local + L_rel (eqs. 3 and 4) with the networks
+    q(z | o) and q(x | z, o) is maximised by Adam over all parameters. Answers are weighted by the estimated rates of their
+    annotators. Superfluous clusters of the ``n_clusters`` stay empty.
+
+    Every parameter that is None is set in ``fit`` from the data, and is then in ``params_``.
+
+    Parameters
+    ----------
+    n_clusters : int, default=None
+        K, maximal number of clusters; superfluous ones become empty. None: 15, more for more than 10,000 items, 50
+        for grey images
+    latent_dim : int, default=None
+        d, dimensions of the latent x. None: 8, at most the number of columns; protocol=paper: 2, for MNIST 8
+    hidden : tuple of int, default=None
+        widths of the networks' hidden layers. None: (40, 40), for grey images (500, 500)
+    likelihood : {'gaussian', 'bernoulli', 'logistic'}, default=None
+        of the features: bernoulli for values from 0 to 1, logistic for 256 steps from 0 to 1. None: gaussian for
+        tables, bernoulli for grey images, logistic for coloured ones with architecture=conv or resnet
+    preparation : {'none', 'standard'}, default=None
+        standard: constant columns dropped, standardised, principal components. None: standard for tables
+    linear_skip : bool, default=True
+        linear connection from the input to the networks' first head, as in SVAE
+    initial_variance : float, default=0.1
+        variance of the untrained networks' Gaussians
+    initial_quality : {'corrected', 'paper', 'released'}, default=None
+        initial α and β: .9, a draw of Beta(1, 1) each, or one draw for all. None: corrected; protocol=paper: paper
+    drop_mass : float, default=None
+        probability mass of unlikely clusters of an item that share one x; 0: the exact sum over z. None: 0, for grey
+        images .01
+    max_clusters : int, default=None
+        maximal number of clusters of an item with an x of their own; None: no limit
+    architecture : {'mlp', 'conv', 'resnet'}, default=None
+        dense layers of the widths ``hidden``, convolutional encoders, or residual encoders and decoder (App. B,
+        CIFAR-10). None: conv for grey images, else mlp
+    channels : tuple of int, default=None
+        of the convolutions of stride 2 (conv), or of the blocks at each resolution (resnet). None: (16, 32); resnet:
+        (8, 16, 32)
+    blocks : int, default=None
+        residual blocks at the last resolution (conv), or at each but the first, which has one (resnet). None: 1;
+        resnet: 2
+    precision : {'float32', 'bfloat16', 'auto'}, default=None
+        of matrix products, while parameters are float32; auto: bfloat16 if the machine has instructions for it. None:
+        auto for images, else float32
+    classifier_channels : int, default=None
+        channels of the first of the nine layers of q(z | o) with resnet. None: 16
+    init : {'cold', 'cells', 'answers', 'cotraining', 'features', 'communities'}, default=None
+        the clusters that training begins with, after a VAE without clusters: random, as in the paper (cold); k-means
+        of latent means, joined by the answers (cells); networks trained on the answers (answers); co-training, which
+        selects by held-out answers (cotraining); clusters of the features alone (features); communities in the graph
+        of neighbouring latent means (communities). None: cotraining with answers, features without; for grey images
+        cells or communities; protocol=paper: cold
+    init_epochs : int, default=None
+        epochs of this VAE. None: by the number of items, see :mod:`semicrowd.methods.protocols`
+    init_learning_rate : float, default=None
+        of this VAE, and of networks that learn the initial clusters. None: .003, .01 or .001
+    n_candidates : int, default=None
+        initial partitions for each restart, of which the one with the highest evidence is used; init=cells. None: 10,
+        for grey images 3
+    n_cells : int, default=None
+        k-means cells, which the answers join; 0: K clusters, without joining; init=cells. None: 15, for grey images
+        100
+    teach_epochs : int, default=None
+        epochs in which the networks learn the initial clusters. None: 20 to 50, more for small tables
+    agree_epochs : int, default=None
+        epochs in which q(z | o) then learns the same cluster for two views of an image. None: 0; with convolutions on
+        grey images as many as 10 on MNIST
+    hold : bool, default=None
+        leave q(z | o) as it is after the initialisation. None: True, unless init=cold
+    augmentation : {'none', 'affine', 'colour'}, default=None
+        slightly transformed copies of each image, of the same cluster: rotated, sheared, scaled and shifted; or
+        cropped, mirrored, with changed colours. None: affine for grey images without many answers, else none
+    epochs : int, default=None
+        0: only the initialisation. None: 20 for up to 10,000 items; protocol=paper: 200
+    batch_size : int, default=None
+        items without answers in a training step. None: 100, for images 128
+    learning_rate : float, default=0.001
+        initial learning rate of the networks
+    final_rate : float, default=None
+        final step sizes as a share of the initial ones; they decrease along a cosine. None: .05; protocol=paper: 1
+    clip : float, default=None
+        maximal norm of a restart's gradient, per item in nats; None: no limit
+    final_refits : int, default=None
+        exact updates of the annotators' rates from all answers after the last epoch. None: 3; protocol=paper: 0
+    sampler : {'auto', 'pairs', 'tasks', 'nodes'}, default=None
+        how the answers of a training step are sampled; auto: tasks if there are any, else nodes. None: auto;
+        protocol=paper: pairs
+    sample_size : int, default=None
+        pairs, tasks or nodes in a step. None: 3 tasks (up to 60 if some are single pairs), 108 nodes, or pairs in
+        proportion to the items (App. B)
+    restarts : int, default=1
+        independent initialisations, fitted at once; the one with the highest ELBO is kept
+    protocol : {'default', 'paper'}, default='default'
+        what parameters that are None become: the best inference found here (docs/DEFAULTS.md), or the paper's
+        settings
+    image_shape : tuple of int, default=None
+        (height, width) or (colours, height, width) if the rows of X are images
+    trainer : callable, default=None
+        takes keywords of ``pytorch_lightning.Trainer`` and returns one, such as ``partial(Trainer,
+        accelerator="gpu")``
+    memory : str, Path or joblib.Memory, default=None
+        folder that keeps results of the initialisation, which several fits may share
+    n_jobs : int, default=None
+        processes of init=cotraining; −1: one for each core. The result does not depend on it
+    random_state : int, RandomState or None, default=0
+        None: a new seed at every fit
+    verbose : bool, default=False
+        progress on standard error
+
+    Examples
+    --------
+    Irises, and three people who were asked about 100 pairs each. Two are always right, the third guesses.
+
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.utils import check_random_state
+    >>> from semicrowd import SCDC
+    >>> X, kind = load_iris(return_X_y=True)
+    >>> random = check_random_state(0)
+    >>> i = random.randint(150, size=300)
+    >>> j = (i + random.randint(1, 150, size=300)) % 150
+    >>> person = np.arange(300) % 3
+    >>> same = np.where(person == 2, random.random_sample(300) < 0.5, kind[i] == kind[j])
+    >>> answers = np.column_stack([i, j, person, same])
+
+    The setting selects a fast initialisation; by default several are compared, which takes half a minute. The weight of
+    an annotator is logit(sensitivity) + logit(specificity), in nats; it is close to 0 for an annotator who guesses.
+
+    >>> model = SCDC(init="cells").fit(X, pairs=answers)
+    >>> model.workers_["pairs"].tolist()
+    [100, 100, 100]
+    >>> (model.workers_["weight"] > 2).tolist()
+    [True, True, False]
+
+    New items are assigned to clusters from their features, or also from answers about them by annotators of the fit.
+
+    >>> bool((model.predict(X[:50]) == model.labels_[:50]).mean() > 0.9)
+    True
+    >>> model.predict_proba(X[:2], pairs=[[0, 1, 0, 1]]).shape == (2, len(model.cluster_weights_))
+    True
+    """
+
+    name: ClassVar[str] = "scdc"
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **CONSTRAINTS,
+        "initial_quality": [StrOptions({"corrected", "paper", "released"}), None],
+        "drop_mass": [Interval(Real, 0, 1, closed="left"), None],
+        "max_clusters": [Interval(Integral, 1, None, closed="left"), None],
+        "classifier_channels": [Interval(Integral, 1, None, closed="left"), None],
+        "agree_epochs": [Interval(Integral, 0, None, closed="left"), None],
+        "hold": ["boolean", None],
+    }
+
+    def __init__(
+        self,
+        n_clusters: int | None = None,
+        *,
+        latent_dim: int | None = None,
+        hidden: tuple[int, ...] | None = None,
+        likelihood: str | None = None,
+        preparation: str | None = None,
+        linear_skip: bool = True,
+        initial_variance: float = 0.1,
+        initial_quality: str | None = None,
+        drop_mass: float | None = None,
+        max_clusters: int | None = None,
+        architecture: str | None = None,
+        channels: tuple[int, ...] | None = None,
+        blocks: int | None = None,
+        precision: str | None = None,
+        classifier_channels: int | None = None,
+        init: str | None = None,
+        init_epochs: int | None = None,
+        init_learning_rate: float | None = None,
+        n_candidates: int | None = None,
+        n_cells: int | None = None,
+        teach_epochs: int | None = None,
+        agree_epochs: int | None = None,
+        hold: bool | None = None,
+        augmentation: str | None = None,
+        epochs: int | None = None,
+        batch_size: int | None = None,
+        learning_rate: float = 0.001,
+        final_rate: float | None = None,
+        clip: float | None = None,
+        final_refits: int | None = None,
+        sampler: str | None = None,
+        sample_size: int | None = None,
+        restarts: int = 1,
+        protocol: str = "default",
+        image_shape: tuple[int, ...] | None = None,
+        trainer: Callable[..., Any] | None = None,
+        memory: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+        verbose: bool = False,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.latent_dim = latent_dim
+        self.hidden = hidden
+        self.likelihood = likelihood
+        self.preparation = preparation
+        self.linear_skip = linear_skip
+        self.initial_variance = initial_variance
+        self.initial_quality = initial_quality
+        self.drop_mass = drop_mass
+        self.max_clusters = max_clusters
+        self.architecture = architecture
+        self.channels = channels
+        self.blocks = blocks
+        self.precision = precision
+        self.classifier_channels = classifier_channels
+        self.init = init
+        self.init_epochs = init_epochs
+        self.init_learning_rate = init_learning_rate
+        self.n_candidates = n_candidates
+        self.n_cells = n_cells
+        self.teach_epochs = teach_epochs
+        self.agree_epochs = agree_epochs
+        self.hold = hold
+        self.augmentation = augmentation
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.final_rate = final_rate
+        self.clip = clip
+        self.final_refits = final_refits
+        self.sampler = sampler
+        self.sample_size = sample_size
+        self.restarts = restarts
+        self.protocol = protocol
+        self.image_shape = image_shape
+        self.trainer = trainer
+        self.memory = memory
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose

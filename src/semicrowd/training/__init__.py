@@ -1,0 +1,1 @@
+"""SCDC and BayesSCDC trained by Lightning: module, data module, callbacks."""
