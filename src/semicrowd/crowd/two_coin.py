@@ -10,6 +10,8 @@ from torch import Tensor
 
 #: Beta prior of sensitivity and specificity in the SCDC paper, the uniform distribution.
 FLAT_PRIOR = (1.0, 1.0)
+#: The same with mean 10/11, which assumes good annotators; from MCVC (Chang et al. 2017).
+QUALITY_PRIOR = (10.0, 1.0)
 
 
 class PairEvidence(NamedTuple):

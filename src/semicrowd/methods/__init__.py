@@ -9,8 +9,8 @@ if TYPE_CHECKING:
 #: Name on the command line, in reports and of the file in conf/model → file and class here. A class is imported when it
 #: is first asked for (:func:`method`): torch takes seconds.
 METHODS = {
-    "bayes": "generative.BayesSCDC",
-    "scdc": "generative.SCDC",
+    "bayes": "bayes.BayesSCDC",
+    "scdc": "scdc.SCDC",
     "cotrain": "cotraining.CoTraining",
     "mcvc": "mcvc.MCVC",
     "deep_mcvc": "mcvc.DeepMCVC",

@@ -12,10 +12,11 @@ from semicrowd.methods.generative import CONSTRAINTS, Generative
 class BayesSCDC(Generative):
     """BayesSCDC, the fully Bayesian model of the SCDC paper (section 3), trained by Algorithm 1.
 
-    π ~ Dir(c), (μ_k, Σ_k) ~ NIW, z_n ~ Cat(π), x_n ~ N(μ_z, Σ_z), o_n ~ p(o | x_n; γ); annotator m says of a pair of one
-    cluster "same" with probability α_m ~ Beta, of two clusters "different" with probability β_m ~ Beta. q(z, x) is found by
-    message passing (eqs. 12 and 14) from the recognition network's potentials, q(π, μ, Σ, α, β) by natural-gradient steps
-    (eq. 17). It estimates clusters, their number, and the annotators' sensitivity and specificity.
+    π ~ Dir(c), (μ_k, Σ_k) ~ NIW, z_n ~ Cat(π), x_n ~ N(μ_z, Σ_z), o_n ~ p(o | x_n; γ); annotator m says of a pair of
+    one cluster "same" with probability α_m ~ Beta, of two clusters "different" with probability β_m ~ Beta. q(z, x)
+    is found by message passing (eqs. 12 and 14) from the recognition network's potentials, q(π, μ, Σ, α, β) by
+    natural-gradient steps (eq. 17). It estimates clusters, their number, and the annotators' sensitivity and
+    specificity.
 
     Every parameter that is None is set in ``fit`` from the data, and is then in ``params_``.
 

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import torch
 from joblib import Memory
-from rich.console import Console
 from sklearn.utils import Bunch
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, check_memory
@@ -17,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, check_memory
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data.preparation import fit_preparation, prepared
 from semicrowd.errors import UserError
-from semicrowd.estimators.base import WarningClusterer, threads_of_a_fit
+from semicrowd.estimators.base import WarningClusterer, status, threads_of_a_fit
 from semicrowd.estimators.inputs import checked_answers, ids_of_rows, names_of_rows
 from semicrowd.fitting.result import Assignment, Restarts, Result
 from semicrowd.methods.protocols import Facts, with_defaults
@@ -71,7 +70,7 @@ CONSTRAINTS: dict[str, Any] = {
     "memory": [str, Path, Memory, None],
     "n_jobs": _auto(Integral),
     "random_state": ["random_state"],
-    "verbose": ["boolean"],
+    "verbose": ["verbose"],
 }
 #: Parameters that say how a fit is executed, or are known before it: they are not among ``params_``.
 _NOT_OF_THE_FIT = ("image_shape", "trainer", "memory", "n_jobs", "random_state", "verbose", "restarts", "protocol")
@@ -102,7 +101,6 @@ class Generative(WarningClusterer):
 
     model_: GenerativeModel
     params_: Bunch
-    _ckpt_path: Path | str | None = None
 
     def fit(self, X: Any, y: Any = None, pairs: Any = None, *, ckpt_path: Path | str | None = None) -> Self:
         """Cluster the rows of X with the help of answers about them.
@@ -112,13 +110,11 @@ class Generative(WarningClusterer):
         X, y, pairs : as :meth:`CrowdClusterer.fit` takes them
         ckpt_path : a checkpoint of Lightning, after whose last finished epoch the fit goes on; None: from the start
         """
-        self._ckpt_path = ckpt_path
-        try:
-            return super().fit(X, y, pairs)
-        finally:
-            del self._ckpt_path
+        return self._fit(X, y, pairs, ckpt_path=ckpt_path)
 
-    def _run(self, features: np.ndarray, answers: PairAnnotations | None) -> Result | None:
+    def _run(
+        self, features: np.ndarray, answers: PairAnnotations | None, ckpt_path: Path | str | None = None
+    ) -> Result | None:
         # Imported here: Lightning takes long to import, and a model that is loaded does not need it.
         from semicrowd.training.distributed import is_first
         from semicrowd.training.module import ClusteringModule
@@ -140,11 +136,9 @@ class Generative(WarningClusterer):
             torch.from_numpy(items), answers, build_views(self.params_.augmentation, shape), self.seed_,
             self.params_.batch_size, features, self.n_jobs, self.indicators, check_memory(self.memory),
         )  # fmt: skip
-        module = ClusteringModule(model, data, begin=self._ckpt_path is None)
-        with Console(stderr=True).status("initialisation", refresh_per_second=2) as status:
-            status.stop() if not self.verbose else None
-            module.progress = status.update
-            train(module, self.trainer, self._ckpt_path, verbose=bool(self.verbose))
+        module = ClusteringModule(model, data, begin=ckpt_path is None)
+        with status("initialisation", self.verbose) as module.progress:
+            train(module, self.trainer, ckpt_path, verbose=bool(self.verbose))
         self.history_ = module.history
         result = evaluate(model, module.data) if is_first() else None
         if result is not None and module.verdicts:

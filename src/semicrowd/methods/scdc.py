@@ -12,10 +12,10 @@ from semicrowd.methods.generative import CONSTRAINTS, Generative
 class SCDC(Generative):
     """SCDC, the model of the SCDC paper (section 2) with amortised inference and point estimates.
 
-    z_n ~ Cat(π), x_n ~ N(μ_z, Σ_z), o_n ~ p(o | x_n; γ); annotator m says of a pair of one cluster "same" with probability
-    α_m, of two clusters "different" with probability β_m. The ELBO L_local + L_rel (eqs. 3 and 4) with the networks
-    q(z | o) and q(x | z, o) is maximised by Adam over all parameters. Answers are weighted by the estimated rates of their
-    annotators. Superfluous clusters of the ``n_clusters`` stay empty.
+    z_n ~ Cat(π), x_n ~ N(μ_z, Σ_z), o_n ~ p(o | x_n; γ); annotator m says of a pair of one cluster "same" with
+    probability α_m, of two clusters "different" with probability β_m. The ELBO L_local + L_rel (eqs. 3 and 4) with
+    the networks q(z | o) and q(x | z, o) is maximised by Adam over all parameters. Answers are weighted by the
+    estimated rates of their annotators. Superfluous clusters of the ``n_clusters`` stay empty.
 
     Every parameter that is None is set in ``fit`` from the data, and is then in ``params_``.
 

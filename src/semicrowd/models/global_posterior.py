@@ -8,12 +8,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from semicrowd.crowd.two_coin import FLAT_PRIOR
+from semicrowd.crowd.two_coin import FLAT_PRIOR, QUALITY_PRIOR
 from semicrowd.expfam import dirichlet, normal_inverse_wishart
 from semicrowd.expfam.shared_prior import common_beta
 from semicrowd.inference.mixture import Mixture, niw_natural
 from semicrowd.inference.statistics import ExpectedGlobals, natural_kl, natural_statistics
-from semicrowd.settings.parameters import QUALITY_PRIOR
 
 #: The global variables in the order of :class:`ExpectedGlobals`, with their families.
 FAMILIES: dict[str, ModuleType] = {

@@ -9,13 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
+from semicrowd.crowd.two_coin import QUALITY_PRIOR as QUALITY_PRIOR
 from semicrowd.settings.fields import check, described, described_by_name, each, names, setting, whole
-from semicrowd.settings.model import BayesSettings, GenerativeSettings, NetSettings, SCDCSettings
-from semicrowd.settings.training import StartSettings, TrainingSettings, ViewSettings
 
-#: Beta prior of sensitivity and specificity with mean 10/11, which assumes good annotators; from MCVC (Chang et al.
-#: 2017).
-QUALITY_PRIOR = (10.0, 1.0)
 
 #: Rule for the widths of hidden layers.
 WIDTHS = each(whole(1, 100_000), "[40, 40]")
@@ -66,34 +62,3 @@ class CountedParameters(Parameters):
     """Parameters of all methods that need the number of clusters."""
 
     n_clusters: int = setting(4, "number of clusters", whole(2, 100_000))
-
-
-@dataclass(frozen=True)
-class FitSettings:
-    """All settings of a fit, of any method; data, answers and seed are not among them.
-
-    Attributes
-    ----------
-    model : the method's own settings; for methods other than SCDC and BayesSCDC the estimator before ``fit``
-    """
-
-    model: Parameters | GenerativeSettings
-
-    @property
-    def values(self) -> dict[str, Any]:
-        """Every setting by its dotted name, as ``model.K`` or ``epochs``."""
-        others = self.model.others if isinstance(self.model, GenerativeSettings) else {}
-        groups = {"model": self.model, **{group: getattr(self, group or "training") for group in others}}
-        known = described_by_name({group: type(settings) for group, settings in groups.items()})
-        return {name: getattr(groups[name.rpartition(".")[0]], one.name) for name, one in known.items()}
-
-
-@dataclass(frozen=True)
-class Recipe(FitSettings):
-    """The :class:`FitSettings` of SCDC or BayesSCDC."""
-
-    model: BayesSettings | SCDCSettings
-    nets: NetSettings = field(default_factory=NetSettings)
-    start: StartSettings = field(default_factory=StartSettings)
-    views: ViewSettings = field(default_factory=ViewSettings)
-    training: TrainingSettings = field(default_factory=TrainingSettings)

@@ -25,13 +25,13 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.batch import AnswerGraph
 from semicrowd.crowd.cells import kmeans_cells
 from semicrowd.crowd.orientation import signed_embedding
+from semicrowd.crowd.two_coin import QUALITY_PRIOR
 from semicrowd.expfam import dirichlet
 from semicrowd.inference.mcvc import Experts, Prior, answer_weight, bound, evidence, initial_experts, update
 from semicrowd.nets import descend
 from semicrowd.nets.classifier import Classifier
 from semicrowd.nets.mlp import choose_restarts, squared_weights
 from semicrowd.random import stream, torch_stream
-from semicrowd.settings.parameters import QUALITY_PRIOR
 
 #: Updates of the annotators in a step: of q(α), q(β) and the stick-breaking weights, and of the annotators' views.
 _SWEEPS = 2
