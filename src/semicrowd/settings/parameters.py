@@ -6,11 +6,11 @@ defaults, help texts and checks. On the command line parameters are ``model.NAME
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from semicrowd.crowd.two_coin import QUALITY_PRIOR as QUALITY_PRIOR
-from semicrowd.settings.fields import check, described, described_by_name, each, names, setting, whole
+from semicrowd.settings.fields import check, described, each, names, setting, whole
 
 
 #: Rule for the widths of hidden layers.
