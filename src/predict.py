@@ -2,7 +2,7 @@
 
 import sys
 
-from semicrowd.__main__ import main
+from reproduction.predict import main
 
 if __name__ == "__main__":
-    sys.exit(main(["predict", *sys.argv[1:]]))
+    sys.exit(main(sys.argv[1:]))

@@ -2,7 +2,11 @@
 
 import sys
 
-from semicrowd.__main__ import main
+import hydra
+
+from reproduction.app import CONF, command, train
+
+main = hydra.main(version_base="1.3", config_path=CONF, config_name="config")(train)
 
 if __name__ == "__main__":
-    sys.exit(main(["train", *sys.argv[1:]]))
+    sys.exit(command(main))

@@ -21,8 +21,6 @@ from semicrowd.metrics import USED_SHARE, cluster_counts
 from semicrowd.page.clusters import MAX_CLUSTERS, SURE, Distances, clusters
 from semicrowd.page.items import Items
 from semicrowd.page.questions import NUMBER, pairs_to_ask
-from semicrowd.settings.fields import dotted
-from semicrowd.settings.methods import METHODS, NAMES
 from semicrowd.starts.selection import FEATURES_ALONE
 
 FILE = "report.html"
@@ -56,7 +54,11 @@ class Page:
     result : result of the fit, and its scores
     metrics : content of metrics.json
     warnings : reasons not to trust the result, a line each
-    settings : settings of the run, nested
+    method : name of the method
+    params : its parameters, with the values that the fit has used (``params_``)
+    seed : random seed of the fit
+    source : file or folder of the items; empty for data that have only a name
+    number : how many pairs to ask about
     command, started : command line and time of the start of the run
     questions : file beside the page that has :attr:`pairs`, which the page then mentions; empty without one
     """
@@ -67,7 +69,11 @@ class Page:
     result: Evaluation
     metrics: Mapping[str, float]
     warnings: Sequence[str]
-    settings: Mapping[str, Any]
+    method: str
+    params: Mapping[str, Any]
+    seed: int
+    source: str = ""
+    number: int = NUMBER
     command: str = ""
     started: str = ""
     questions: str = ""
@@ -88,15 +94,13 @@ class Page:
     @cached_property
     def items(self) -> Items:
         """How the items are shown."""
-        folder = dict(self.settings.get("data", {})).get("path")
-        return Items(self.data, expanded(folder) if folder is not None else None)
+        return Items(self.data, expanded(self.source) if self.source else None)
 
     @cached_property
     def pairs(self) -> list[tuple[int, int]]:
         """Pairs of items to ask about, the most useful first."""
         found = self.result.found
-        number = self.settings.get("questions", NUMBER)
-        return pairs_to_ask(found.final, found.features, self.distance, self.answers_of, self.answers, number)
+        return pairs_to_ask(found.final, found.features, self.distance, self.answers_of, self.answers, self.number)
 
 
 def pictures(folder: Path) -> list[dict[str, str]]:
@@ -136,8 +140,8 @@ def _content(page: Page) -> dict[str, Any]:
         "table": not items.have_pictures,
         "name": items.name, "picture": cache(items.picture), "cell": items.cell,
         "probability": result.final.probability, "annotated": annotated,
-        "number": list(number_of_clusters(result, page.settings)),
-        "decided": decided(result, page.answers, page.settings, page.metrics), "candidates": candidates(result),
+        "number": list(number_of_clusters(result, page.params)),
+        "decided": decided(result, page.answers, page.params, page.metrics), "candidates": candidates(result),
         "annotators": _annotators(page.result.workers), "bar": _bar, "width": _WIDTH, "answers": page.answers,
         "open": _OPEN,
         "pairs": page.pairs[:_PAIRS], "number_of_pairs": len(page.pairs), "file": page.questions,
@@ -147,15 +151,14 @@ def _content(page: Page) -> dict[str, Any]:
 
 def _facts(page: Page) -> list[tuple[str, str]]:
     data, answers = page.data, page.answers
-    source = dict(page.settings.get("data", {}))
-    facts = [("data", str(source.get("path") or data.name)), ("items", f"{data.num_items:,}"),
-             ("features", f"{data.num_features:,}"), ("method", str(page.settings["model"]["name"]))]  # fmt: skip
+    facts = [("data", page.source or data.name), ("items", f"{data.num_items:,}"),
+             ("features", f"{data.num_features:,}"), ("method", page.method)]  # fmt: skip
     if answers is None:
         facts.append(("answers", "none"))
     else:
         simulated = " (simulated)" if answers.simulated else ""
         facts.append(("answers", f"{answers.num_pairs:,} of {answers.num_annotators:,} annotators{simulated}"))
-    facts.append(("seed", str(page.settings["seed"])))
+    facts.append(("seed", str(page.seed)))
     if "final/acc" in page.metrics:
         accuracy, nmi = (page.metrics[f"final/{name}"] for name in ("acc", "nmi"))
         facts.append(("against the labels", f"accuracy {accuracy:.3f}, NMI {nmi:.3f}"))
@@ -184,15 +187,15 @@ def candidates(result: Result) -> list[dict[str, Any]]:
 
 
 def decided(
-    result: Result, answers: PairAnnotations | None, settings: Mapping[str, Any], metrics: Mapping[str, float]
+    result: Result, answers: PairAnnotations | None, params: Mapping[str, Any], metrics: Mapping[str, float]
 ) -> Iterator[str]:
-    """Lines about how the clusters were determined; ``settings`` of the run are nested, as in config.yaml."""
+    """Lines about how the clusters were determined."""
     if (verdict := result.verdict) is not None:
         kept = "the last resort" if verdict.winner == FEATURES_ALONE and not verdict.informative else (
             "which predicts held-out answers about as well as the best, with the fewest clusters")  # fmt: skip
         yield f"Start: “{verdict.winner}”, selected among {len(verdict.table)} candidates, {kept}."
-    elif (kind := dotted(settings).get("start.kind")) is not None:
-        yield f"Start: start.kind={kind}; it was the only one that was tried."
+    elif (init := params.get("init")) is not None:
+        yield f"Start: init={init}; it was the only one that was tried."
     if answers is None:
         yield "Features alone decided: there were no answers."
         return
@@ -209,16 +212,15 @@ def decided(
                f"({gain:+.3f} nats, standard error {error:.3f}): the answers {support} these clusters.")
 
 
-def number_of_clusters(result: Result, settings: Mapping[str, Any]) -> Iterator[str]:
-    """Lines about the number of clusters; ``settings`` of the run are nested, as in config.yaml."""
+def number_of_clusters(result: Result, params: Mapping[str, Any]) -> Iterator[str]:
+    """Lines about the number of clusters."""
     counts = cluster_counts(result.final.cluster, int(result.final.cluster.max()) + 1)
     occupied, used = int(counts["occupied"]), int(counts["used"])
     few = f"; {occupied - used} of them have less than {100 * USED_SHARE:g} % of the items"
     yield f"{occupied} cluster{'s' * (occupied != 1)} with at least one item{few * (used != occupied)}."
-    most, name = dotted(settings).get("model.K"), str(settings.get("model", {}).get("name"))
-    method = METHODS.get(NAMES.get(name, name))  # by its name, or that of its class; None: a user's own class
-    if most is not None and occupied >= most and not (method and method.expects_number):
-        yield f"All {most} clusters of model.K={most} are used: try a larger one, unless you know the number."
+    most = params.get("n_clusters")
+    if most is not None and occupied >= most and "init" in params:  # a model whose n_clusters is a maximum
+        yield f"All of n_clusters={most} are used: try a larger number, unless you know it."
     if result.samples is not None:
         number = result.samples.partitions[result.samples.kept].max(axis=1) + 1
         low, high = np.quantile(number, (0.05, 0.95), method="nearest")
@@ -235,7 +237,7 @@ def number_of_clusters(result: Result, settings: Mapping[str, Any]) -> Iterator[
         yield (f"{len(each)} restarts ended with {_range(each)} clusters in use; the one with the highest "
                f"{RESTART_SCORES[result.restarts.column]} is kept.")
     elif result.samples is None and result.verdict is None:
-        yield "Nothing here says how sure this number is: compare runs with other seeds, and other values of model.K."
+        yield "Nothing here says how sure this number is: compare runs with other seeds, and other values of n_clusters."
 
 
 def _range(numbers: Iterable[int]) -> str:

@@ -68,8 +68,8 @@ def write_report(
     )  # fmt: skip
     result = score(estimator.result_, data, answers)
     page = Page(type(estimator).__name__, data, answers, result, result.scores,
-                reliability_warnings(result.found, answers, gaps=data.gaps), _settings(estimator),
-                questions="" if questions is None else Path(questions).name)  # fmt: skip
+                reliability_warnings(result.found, answers, gaps=data.gaps), type(estimator).__name__,
+                estimator.params_, estimator.seed_, questions="" if questions is None else Path(questions).name)  # fmt: skip
     if questions is not None:
         write_questions(Path(questions), page.pairs, page.items)
     write_text(Path(path), render(page))
@@ -93,12 +93,3 @@ def _check_answers(estimator: CrowdClusterer, answers: PairAnnotations | None) -
     if fitted != there:
         raise UserError(f"pairs: answers of {len(there)} annotators; expected the answers of the fit, which are of "
                         f"{len(fitted)}: {', '.join(fitted[:3])}{', …' if len(fitted) > 3 else ''}")  # fmt: skip
-
-
-def _settings(estimator: CrowdClusterer) -> dict[str, Any]:
-    """Those of the settings that the page mentions, nested as those of a run."""
-    recipe = getattr(estimator, "recipe_", None)
-    most = getattr(estimator, "n_clusters", None) if recipe is None else recipe.model.K
-    model = {"name": type(estimator).__name__, **({} if most is None else {"K": most})}
-    start = {} if recipe is None else {"start": {"kind": recipe.start.kind}}
-    return {"seed": estimator.seed_, "data": {}, "model": model, **start}

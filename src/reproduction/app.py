@@ -1,0 +1,195 @@
+"""``python src/train.py``: what Hydra calls for a run, and the little that comes before Hydra."""
+
+import os
+import re
+import signal
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from omegaconf import DictConfig, open_dict
+
+from semicrowd.errors import UserError, without_traceback
+from semicrowd.files import check_exists, expanded
+
+if TYPE_CHECKING:
+    from semicrowd.crowd.annotations import PairAnnotations
+    from semicrowd.data import Dataset
+
+_HERE = Path(__file__).resolve()
+#: Folder of the configuration files: that of the installed package, else that of the source tree.
+CONF = str(next(path for path in (_HERE.parent / "conf", _HERE.parents[2] / "conf") if path.is_dir()))
+#: How a person starts this program.
+PROGRAM = "semicrowd train" if Path(CONF).parent == _HERE.parent else "python src/train.py"
+#: An argument that is a path, whether or not there is such a file.
+_FILE = re.compile(r"[^=]+\.(csv|tsv|txt|parquet|npy|npz)")
+#: Hydra's options that take the next argument.
+_TAKES_ONE = ("-cp", "--config-path", "-cn", "--config-name", "-cd", "--config-dir", "-p", "--package", "--cfg", "-c")
+
+
+@without_traceback
+def command(main: Callable[[], Any], given: Sequence[str] | None = None) -> int:
+    """Run Hydra's ``main`` with the arguments of the command line; the exit code."""
+    sys.argv[1:] = arguments(sys.argv[1:] if given is None else given)
+    main()
+    return 0
+
+
+def arguments(given: Sequence[str]) -> list[str]:
+    """The arguments as Hydra takes them: paths are the data and the answers, ``seed=0-2,7`` is ``seed=0,1,2,7``.
+
+    The first path is the table, array or folder of pictures, the others are files of answers about its items.
+    """
+    paths: list[str] = []
+    others: list[str] = []
+    before = ""
+    for one in given:
+        bare = one[:1] not in ("", "-") and "=" not in one and before not in _TAKES_ONE
+        if bare and _FILE.fullmatch(one):
+            check_exists(expanded(one))
+        (paths if bare and expanded(one).exists() else others).append(one)
+        before = one
+    more: list[str] = []
+    if paths:
+        items, *answers = paths
+        kind = "images" if expanded(items).is_dir() else "npz" if items.endswith(".npz") else "table"
+        more += [f"data={kind}", f"data.path={_quoted(items)}"]
+        if answers:
+            more += ["annotations=file", f"annotations.path=[{','.join(map(_quoted, answers))}]"]
+    return [*more, *(_seeds(one) if one.startswith("seed=") else one for one in others)]
+
+
+def _quoted(path: str) -> str:
+    return path if re.fullmatch(r"[\w./-]+", path) else "'" + path.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def _seeds(argument: str) -> str:
+    parts = argument.removeprefix("seed=").split(",")
+    if not all(re.fullmatch(r"\d+(-\d+)?", part) for part in parts):
+        return argument  # Hydra's own: range(0,10), choice(…)
+    numbers: list[int] = []
+    for part in parts:
+        first, _, last = part.partition("-")
+        numbers += range(int(first), int(last or first) + 1)
+        if last and int(last) < int(first):
+            raise UserError(f"{argument}: the range {part} runs backwards; expected first-last")
+    return "seed=" + ",".join(map(str, dict.fromkeys(numbers)))
+
+
+def train(cfg: DictConfig) -> dict[str, float] | None:
+    """One run, or one job of a sweep: data, answers, model, fit, scores, files, tracking. What Hydra calls.
+
+    Returns the content of metrics.json; None in all but the first of several processes that train together.
+
+    Raises
+    ------
+    SystemExit
+        With code 2 after a line about what the user can correct.
+    UserError
+        The same in a sweep, whose other jobs go on.
+    """
+    from hydra.core.hydra_config import HydraConfig
+    from hydra.types import RunMode
+
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        return _train(cfg)
+    except Exception as error:
+        mistake = mistake_in(error)
+        if mistake is None:
+            raise
+        if HydraConfig.get().mode == RunMode.MULTIRUN:
+            raise mistake from None
+        print(f"error: {mistake}", file=sys.stderr)
+        raise SystemExit(2) from None
+
+
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def mistake_in(error: BaseException) -> UserError | None:
+    """What the user can correct; None for an error of the program.
+
+    Those are a :class:`UserError`, scikit-learn's refusal of a parameter, a missing extra, and an argument that a
+    class or function does not have, as Hydra says it when it makes an object.
+    """
+    from hydra.errors import InstantiationException
+    from omegaconf.errors import OmegaConfBaseException
+    from sklearn.utils._param_validation import InvalidParameterError
+
+    from semicrowd.errors import naming_extras
+
+    if isinstance(error, InstantiationException):
+        cause = error.__cause__
+        if isinstance(cause, TypeError | OmegaConfBaseException | None):
+            return UserError(error)
+        return mistake_in(cause)
+    if isinstance(error, UserError):
+        return error
+    if isinstance(error, InvalidParameterError | OmegaConfBaseException):
+        return UserError(error)
+    if isinstance(error, ModuleNotFoundError):
+        try:
+            with naming_extras():
+                raise error
+        except UserError as missing:
+            return missing
+        except ModuleNotFoundError:
+            return None
+    return None
+
+
+def _train(cfg: DictConfig) -> dict[str, float] | None:
+    from hydra.utils import instantiate
+
+    from reproduction import run, tracking
+
+    data, answers = inputs(cfg)
+    with open_dict(cfg):
+        cfg.n_classes = cfg.n_classes if cfg.n_classes is not None else data.num_classes
+        cfg.image_shape = cfg.image_shape or data.image_shape
+    if _rank(cfg):  # the first process of several writes and tracks
+        run.fit(instantiate(cfg.model, _convert_="all"), data, answers, cfg.ckpt_path)
+        return None
+    for note in (*data.notes, *(() if answers is None else answers.notes)):
+        print(f"note: {note}", file=sys.stderr)
+    this = run.Run.begin(cfg, data, answers)
+    with tracking.start(cfg, this.folder, this.name, this.origin) as tracker:
+        if cfg.logger:
+            cfg.logger.run_id = tracker.id
+        this.fit(instantiate(cfg.model, _convert_="all"))
+        metrics = this.finish()
+        tracker.finish(this, metrics)
+    this.end(metrics)
+    return metrics
+
+
+def inputs(cfg: DictConfig) -> tuple["Dataset", "PairAnnotations | None"]:
+    """Data and answers of a configuration; gaps in a table are filled for a method that needs all numbers."""
+    from hydra.utils import get_class, instantiate
+
+    if cfg.data is None or cfg.annotations is None or cfg.model is None:
+        raise UserError("data, annotations, model: every run needs a choice of each; --help lists them")
+    data = instantiate(cfg.data, _convert_="all")
+    answers = instantiate(cfg.annotations, data, _convert_="all")
+    kind: Any = get_class(cfg.model._target_)
+    if data.missing and not kind.takes_missing:
+        data = data.with_gaps_filled()
+    if answers is None and kind.requires_answers:
+        raise UserError(f"annotations=none: {kind.__name__} needs answers; expected another choice of annotations")
+    return data, answers
+
+
+def _rank(cfg: DictConfig) -> int:
+    """The number of this process among those that train together: Lightning's, torchrun's or srun's variables."""
+    if "SLURM_NTASKS" in os.environ and "SLURM_STEP_NUM_TASKS" not in os.environ:
+        # The script of sbatch and the shell of salloc have the variables of an allocation, but are one process.
+        os.environ["SLURM_JOB_NAME"] = "interactive"  # Lightning's word for it
+        print("note: in a SLURM allocation, but not started by srun: the run has this process alone", file=sys.stderr)
+    names = ("RANK", "LOCAL_RANK", "SLURM_PROCID")
+    rank = next((int(os.environ[name]) for name in names if name in os.environ), 0)
+    return rank
