@@ -41,7 +41,7 @@ verify: setup  ## run one recorded run of each paper again and compare (ARGS="--
 	@$(PY) -m semicrowd.report.verify $(ARGS)
 
 ui: setup  ## open the tracking UI on this machine (SEMICROWD_UI_PORT=5000)
-	@$(PY) -m semicrowd.tracking.ui --port $(SEMICROWD_UI_PORT)
+	@$(PY) -m reproduction ui --port $(SEMICROWD_UI_PORT)
 
 lint: setup  ## ruff
 	$(PY) -m ruff check
@@ -55,7 +55,6 @@ wheel: setup  ## build the wheel, and fit with it in an empty environment withou
 
 .PHONY: docs tutorial
 docs: setup  ## make the documentation's site, site/index.html; a broken link fails (SERVE=1: on this machine, made again at every change)
-	$(PY) tools/settings_page.py
 	$(PY) -m mkdocs $(if $(SERVE),serve --dev-addr 127.0.0.1:$(SEMICROWD_DOCS_PORT),build --quiet)
 
 tutorial: setup  ## run every command of the tutorial, as it is printed, in a folder of its own: a minute

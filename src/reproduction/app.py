@@ -29,6 +29,13 @@ _FILE = re.compile(r"[^=]+\.(csv|tsv|txt|parquet|npy|npz)")
 _TAKES_ONE = ("-cp", "--config-path", "-cn", "--config-name", "-cd", "--config-dir", "-p", "--package", "--cfg", "-c")
 
 
+def main(given: Sequence[str]) -> int:
+    """``semicrowd train``, the same as ``python src/train.py``."""
+    import hydra
+
+    return command(hydra.main(version_base="1.3", config_path=CONF, config_name="config")(train), given)
+
+
 @without_traceback
 def command(main: Callable[[], Any], given: Sequence[str] | None = None) -> int:
     """Run Hydra's ``main`` with the arguments of the command line; the exit code."""
@@ -152,13 +159,13 @@ def _train(cfg: DictConfig) -> dict[str, float] | None:
     with open_dict(cfg):
         cfg.n_classes = cfg.n_classes if cfg.n_classes is not None else data.num_classes
         cfg.image_shape = cfg.image_shape or data.image_shape
-    if _rank(cfg):  # the first process of several writes and tracks
+    if _rank():  # the first process of several writes and tracks
         run.fit(instantiate(cfg.model, _convert_="all"), data, answers, cfg.ckpt_path)
         return None
     for note in (*data.notes, *(() if answers is None else answers.notes)):
         print(f"note: {note}", file=sys.stderr)
     this = run.Run.begin(cfg, data, answers)
-    with tracking.start(cfg, this.folder, this.name, this.origin) as tracker:
+    with tracking.start(cfg, this) as tracker:
         if cfg.logger:
             cfg.logger.run_id = tracker.id
         this.fit(instantiate(cfg.model, _convert_="all"))
@@ -184,7 +191,7 @@ def inputs(cfg: DictConfig) -> tuple["Dataset", "PairAnnotations | None"]:
     return data, answers
 
 
-def _rank(cfg: DictConfig) -> int:
+def _rank() -> int:
     """The number of this process among those that train together: Lightning's, torchrun's or srun's variables."""
     if "SLURM_NTASKS" in os.environ and "SLURM_STEP_NUM_TASKS" not in os.environ:
         # The script of sbatch and the shell of salloc have the variables of an allocation, but are one process.

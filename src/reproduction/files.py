@@ -22,7 +22,6 @@ from semicrowd.fitting.result import Assignment, Samples
 
 CONFIG = "config.yaml"
 METRICS = "metrics.json"
-PROVENANCE = "provenance.json"
 ASSIGNMENTS = "assignments.csv"
 _PACKAGES = ("semicrowd", "torch", "pytorch-lightning", "numpy", "scipy", "scikit-learn", "hydra-core")
 #: Largest N for which every restart's clusters are kept.
@@ -61,7 +60,9 @@ def read_metrics(run: Path) -> dict[str, float | int]:
     return metrics
 
 
-def provenance(command: str, overrides: Sequence[str], data: Dataset, answers: PairAnnotations | None) -> dict[str, Any]:
+def provenance(
+    command: str, overrides: Sequence[str], data: Dataset, answers: PairAnnotations | None
+) -> dict[str, Any]:
     """Content of provenance.json: everything but the configuration that a run's result depends on."""
     return {
         **revision(),

@@ -4,6 +4,7 @@ import inspect
 import shlex
 import sys
 import time
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -15,16 +16,24 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
 from reproduction.app import PROGRAM
-from reproduction.files import METRICS, PROVENANCE, check_finished, provenance, read_config, read_metrics, write_config
-from reproduction.files import write_curves, write_results
+from reproduction.files import (
+    METRICS,
+    check_finished,
+    provenance,
+    read_config,
+    read_metrics,
+    write_config,
+    write_curves,
+    write_results,
+)
 from semicrowd.crowd import answer_files
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
-from semicrowd.errors import UserError
+from semicrowd.errors import UnreliableResultWarning, UserError
 from semicrowd.evaluation.held_out import Gain, gain, split
 from semicrowd.evaluation.scores import Evaluation, Likeliest, score
 from semicrowd.evaluation.trust import reliability_warnings
-from semicrowd.files import MODEL, read_object, write_json, write_text
+from semicrowd.files import MODEL, PROVENANCE, read_object, write_json, write_text
 from semicrowd.fitting.result import Assignment
 from semicrowd.page.build import FILE, Page, pictures, render
 from semicrowd.page.questions import QUESTIONS, write_questions
@@ -64,7 +73,9 @@ def fit(model: Any, data: Dataset, answers: PairAnnotations | None, ckpt_path: s
         if "ckpt_path" not in known:
             raise UserError(f"ckpt_path={ckpt_path}: {type(model).__name__} has no checkpoints; expected null")
         more["ckpt_path"] = ckpt_path
-    return model.fit(data.features if data.columns is None else data, answers, **more)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnreliableResultWarning)  # the run says it itself
+        return model.fit(data.features if data.columns is None else data, answers, **more)
 
 
 def assigned(model: Any, features: np.ndarray, answers: PairAnnotations | None = None) -> Assignment:
@@ -214,11 +225,11 @@ def run_name(content: Mapping[str, Any], choices: Mapping[str, str], overrides: 
         paths = settings.get("path")
         files = [paths] if isinstance(paths, str) else paths or []
         called.append(" + ".join(Path(one).name for one in files) or str(settings.get("which") or choices[group]))
-    own = [one.lstrip("+").partition(".")[2] for one in overrides if re_own(one)]
+    own = [one.lstrip("+").partition(".")[2] for one in overrides if _own(one)]
     return " ".join([*called, *own, f"seed {content['seed']}"])
 
 
-def re_own(override: str) -> bool:
+def _own(override: str) -> bool:
     """Whether an override is of the model or the answers, and worth a word in the run's name."""
     name = override.lstrip("+").partition("=")[0]
     return name.startswith(("model.", "annotations.")) and name not in ("annotations.path", "annotations.columns")

@@ -237,7 +237,7 @@ def number_of_clusters(result: Result, params: Mapping[str, Any]) -> Iterator[st
         yield (f"{len(each)} restarts ended with {_range(each)} clusters in use; the one with the highest "
                f"{RESTART_SCORES[result.restarts.column]} is kept.")
     elif result.samples is None and result.verdict is None:
-        yield "Nothing here says how sure this number is: compare runs with other seeds, and other values of n_clusters."
+        yield "Nothing here says how sure this number is: compare other seeds, and other values of n_clusters."
 
 
 def _range(numbers: Iterable[int]) -> str:

@@ -69,7 +69,8 @@ def write_report(
     result = score(estimator.result_, data, answers)
     page = Page(type(estimator).__name__, data, answers, result, result.scores,
                 reliability_warnings(result.found, answers, gaps=data.gaps), type(estimator).__name__,
-                estimator.params_, estimator.seed_, questions="" if questions is None else Path(questions).name)  # fmt: skip
+                estimator.params_, estimator.seed_,
+                questions="" if questions is None else Path(questions).name)  # fmt: skip
     if questions is not None:
         write_questions(Path(questions), page.pairs, page.items)
     write_text(Path(path), render(page))

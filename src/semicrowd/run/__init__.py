@@ -1,1 +1,0 @@
-"""One run and a sweep of runs: what ``python src/train.py`` does."""

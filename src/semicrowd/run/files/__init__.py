@@ -1,1 +1,0 @@
-"""The files that a run writes into its directory."""
