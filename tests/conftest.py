@@ -27,16 +27,13 @@ settings.load_profile("semicrowd")
 # A shell's background job ignores Ctrl-C, and so would the runs that tests start and interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-from tests.small_fits import SmallFit, small_fit  # noqa: E402
-
 from semicrowd.crowd import simulate  # noqa: E402
 from semicrowd.crowd.annotations import PairAnnotations  # noqa: E402
-from semicrowd.data import Dataset, load_dataset  # noqa: E402
+from semicrowd.data import Dataset  # noqa: E402
 from semicrowd.data.cifar10 import CIFAR10_RECORD  # noqa: E402
 from semicrowd.data.fetch import PUBLIC, data_root, fetch  # noqa: E402
+from semicrowd.data.generated import load_pinwheel  # noqa: E402
 from semicrowd.errors import UserError  # noqa: E402
-from semicrowd.models.bayes import BayesSCDC  # noqa: E402
-from semicrowd.models.scdc import SCDC  # noqa: E402
 
 
 def pytest_collection_finish() -> None:
@@ -66,7 +63,7 @@ def published() -> ModuleType:
 @pytest.fixture
 def pinwheel() -> Dataset:
     """Five arms of 24 points."""
-    return load_dataset("pinwheel", Path(), points_per_class=24)
+    return load_pinwheel(points_per_class=24)
 
 
 @pytest.fixture(autouse=True)
@@ -115,8 +112,10 @@ def answers(pinwheel: Dataset) -> PairAnnotations:
 
 
 @pytest.fixture
-def build(pinwheel: Dataset, answers: PairAnnotations) -> Callable[..., SmallFit[Any]]:
+def build(pinwheel: Dataset, answers: PairAnnotations) -> Callable[..., Any]:
     """``build("scdc", K=4, start={"epochs": 20}, with_answers=True, …)``: a fit of the pinwheel; see small_fit."""
+
+    from tests.small_fits import SmallFit, small_fit  # here: what a fit needs, other tests do without
 
     def make(name: str, with_answers: bool = True, **settings: Any) -> SmallFit[Any]:
         return small_fit(name, pinwheel.features, answers if with_answers else None, **settings)
@@ -125,13 +124,13 @@ def build(pinwheel: Dataset, answers: PairAnnotations) -> Callable[..., SmallFit
 
 
 @pytest.fixture
-def bayes(build: Callable[..., SmallFit[BayesSCDC]]) -> Callable[..., SmallFit[BayesSCDC]]:
+def bayes(build: Callable[..., Any]) -> Callable[..., Any]:
     """``build`` of BayesSCDC."""
     return partial(build, "bayes")
 
 
 @pytest.fixture
-def scdc(build: Callable[..., SmallFit[SCDC]]) -> Callable[..., SmallFit[SCDC]]:
+def scdc(build: Callable[..., Any]) -> Callable[..., Any]:
     """``build`` of SCDC."""
     return partial(build, "scdc")
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.crowd.orientation import reversed_annotators
+from semicrowd.crowd.cells import reversed_annotators
 
 
 def answers(kinds: np.ndarray, right: list[float], pairs: int, rng: np.random.Generator) -> PairAnnotations:

@@ -5,7 +5,7 @@ import pytest
 from tests.made import signs_of_all_pairs
 
 from semicrowd.crowd import orientation
-from semicrowd.crowd.orientation import signed_embedding
+from semicrowd.crowd.cells import signed_embedding
 from semicrowd.random import stream
 
 

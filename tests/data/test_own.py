@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from semicrowd.data import load_dataset
-from semicrowd.data.own import read_own
+from semicrowd.data.formats import read_own
 from semicrowd.errors import UserError
 
 

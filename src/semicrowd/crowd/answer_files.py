@@ -134,12 +134,12 @@ class AnswerTable:
             table = self.rows(~empty)
             notes.append(f"{self.source}: {empty.sum():,} of {len(empty):,} rows have no answer and are left out")
         wrong, dropped = table._wrong(index, isinstance(ids, int)), 0
-        if len(wrong):
+        bad = np.logical_or.reduce([rows for rows, *_ in wrong])
+        if bad.any():
             if errors == "raise":
-                table.refuse(*min(wrong, key=lambda one: one[0]))
-            kept = np.ones(len(table.number), bool)
-            kept[[row for row, *_ in wrong]] = False
-            table, dropped = table.rows(kept), int((~kept).sum())
+                row = int(bad.argmax())
+                table.refuse(row, *next((column, expected) for rows, column, expected in wrong if rows[row]))
+            table, dropped = table.rows(~bad), int(bad.sum())
         if not len(table.number):
             raise UserError(f"{self.source}: no answer is left of {len(self.number):,} rows; expected {_EXPECTED}")
         worker, people = np.zeros(len(table.number), np.int64), [EVERYBODY]
@@ -148,7 +148,7 @@ class AnswerTable:
         task = _numbered(table.columns["task"])[0] if "task" in table.columns else None
         if table.form == PAIRS:
             i, j = (index.get_indexer(table.columns[name]) for name in "ij")
-            label = np.array([_LABELS[cell.casefold()] for cell in table.columns["label"]], np.int64)
+            label = pd.Series(table.columns["label"]).str.casefold().map(_LABELS).to_numpy(np.int64)
         else:
             i, j, label, worker, task, repeated = table._pairs(
                 index.get_indexer(table.columns["item"]), worker, people, task, errors
@@ -165,8 +165,8 @@ class AnswerTable:
         )  # fmt: skip
         return replace(answers, notes=tuple(notes))
 
-    def _wrong(self, ids: pd.Index, numbered: bool) -> list[tuple[int, str, str]]:
-        """The wrong cells of each column: row, column, and what was expected."""
+    def _wrong(self, ids: pd.Index, numbered: bool) -> list[tuple[np.ndarray, str, str]]:
+        """Of each column: [n] whether a cell is wrong, the column's name, and what was expected."""
         item = "a row number of an item" if numbered else "the id of an item"
         expected = {
             **{name: f"{item}, such as {ids[0]}" for name in ("i", "j", "item")},
@@ -181,10 +181,9 @@ class AnswerTable:
                 bad = ~pd.Series(cells).str.casefold().isin(_LABELS).to_numpy()
             else:
                 bad = cells == ""
-            found += [(int(row), name, expected[name]) for row in np.flatnonzero(bad)]
+            found.append((bad, name, expected[name]))
         if self.form == PAIRS:
-            itself = np.flatnonzero(self.columns["i"] == self.columns["j"])
-            found += [(int(row), "j", "another item than i") for row in itself]
+            found.append((self.columns["i"] == self.columns["j"], "j", "another item than i"))
         return found
 
     def _pairs(
@@ -198,17 +197,14 @@ class AnswerTable:
         column = self.form[1]
         group = _numbered(self.columns[column])[0]
         whole = worker if task is None else task * len(people) + worker
-        place: dict[tuple[int, int], int] = {}
-        dropped = 0
-        for row, key in enumerate(zip(whole.tolist(), item.tolist(), strict=True)):
-            before = place.setdefault(key, row)
-            if group[before] != group[row]:
-                if errors == "raise":
-                    self.refuse(row, column, f"'{self.columns[column][before]}' as in {self.unit} "
-                                f"{self.number[before]}, for the same item, person and task")
-                dropped += 1
-        rows = np.array(list(place.values()))
-        rows = rows[np.lexsort((item[rows], whole[rows]))]
+        # The first row of each task and item, in the order of tasks, then items; and that row for each row.
+        _, rows, place = np.unique(whole * (item.max() + 1) + item, return_index=True, return_inverse=True)
+        contradicts = group != group[rows[place]]
+        if contradicts.any() and errors == "raise":
+            row = int(contradicts.argmax())
+            before = rows[place[row]]
+            self.refuse(row, column, f"'{self.columns[column][before]}' as in {self.unit} {self.number[before]}, for "
+                        "the same item, person and task")  # fmt: skip
         kept = [one for one in np.split(rows, np.flatnonzero(np.diff(whole[rows])) + 1) if len(one) > 1]
         if not kept:
             raise UserError(f"{self.source}: no two items in one task; expected pairs of items to compare")
@@ -218,7 +214,7 @@ class AnswerTable:
                             f"{_LARGEST_TASK:,} and {_MOST_PAIRS:,} at most: split tasks by the column task")
         first, second, pair_task = pairs_within(kept)
         same = (group[first] == group[second]).astype(np.int64)
-        return item[first], item[second], same, worker[first], pair_task, dropped
+        return item[first], item[second], same, worker[first], pair_task, int(contradicts.sum())
 
 
 def tables_of(answers: Any, columns: Mapping[str, str] | None = None, name: str = "answers") -> list[AnswerTable]:
@@ -283,9 +279,9 @@ def _of_array(answers: Any, name: str) -> pd.DataFrame:
 
 def _numbered(cells: np.ndarray) -> tuple[np.ndarray, list[str]]:
     """Numbers of names, [n], and the sorted names."""
-    names = sorted(set(cells), key=int) if all(one.isdecimal() for one in set(cells)) else sorted(set(cells))
-    number = {name: k for k, name in enumerate(names)}
-    return np.array([number[cell] for cell in cells], np.int64), names
+    code, found = pd.factorize(cells)
+    names = sorted(found, key=int) if all(one.isdecimal() for one in found) else sorted(found)
+    return pd.Index(names).get_indexer(found)[code], names
 
 
 def truth_path(path: Path) -> Path:

@@ -10,9 +10,17 @@ from sklearn.utils._param_validation import Interval, StrOptions, validate_param
 
 from semicrowd.data.dataset import COUNT, SEED, SUBSET, Dataset, drawn
 from semicrowd.data.fetch import PUBLIC, data_root, fetch
-from semicrowd.data.formats import Table, read_activities, read_expressions, read_keel, read_texts, read_wifi
+from semicrowd.data.formats import (
+    WANTED,
+    Table,
+    read_activities,
+    read_expressions,
+    read_keel,
+    read_own,
+    read_texts,
+    read_wifi,
+)
 from semicrowd.data.generated import draw_chains, hash_of
-from semicrowd.data.own import WANTED, read_own
 from semicrowd.errors import UserError
 from semicrowd.files import sha256_of
 from semicrowd.random import stream

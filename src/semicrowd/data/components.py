@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from semicrowd.data.arrays import read_npz
+from semicrowd.data.frames import read_npz
 from semicrowd.errors import UserError
 from semicrowd.files import write_arrays
 

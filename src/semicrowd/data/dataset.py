@@ -27,8 +27,8 @@ class Dataset:
     Attributes
     ----------
     name : name of the data set
-    features : finite except for missing values, which are NaN; images are flattened, pixels in [0, 1]. float32, of the
-        user's own tables float64: methods scale numbers before they are float32
+    features : finite except for missing values of a table, which are NaN; images are flattened, pixels in [0, 1].
+        float32, of the user's own tables float64: methods scale numbers before they are float32
     labels : true classes, int64, or None; only used for metrics and simulated answers
     test_features, test_labels : the same for a test split, or None
     image_shape : (height, width), or (colours, height, width), if each row of ``features`` is an image
@@ -37,7 +37,6 @@ class Dataset:
     num_classes : number of classes, if known
     sequence : sequence of each item, int64, in the order of the items; None for data without order
     answers : real answers that belong to the data set, or None
-    missing : description of the position of the first missing value, for messages; empty if there is none
     files : file from which each item was read; None if items are not files
     ids : id of each item; None if items have none
     columns : how the columns of a table were converted; None for data without named columns
@@ -56,7 +55,6 @@ class Dataset:
     num_classes: int | None = None
     sequence: Int[np.ndarray, "N"] | None = None
     answers: PairAnnotations | None = None
-    missing: str = ""
     files: tuple[str, ...] | None = None
     ids: tuple[str, ...] | None = None
     columns: Columns | None = None
@@ -75,7 +73,7 @@ class Dataset:
                     f"data={self.name}: {split}features: expected a table of floats [items, features], at least 1 × 1, "
                     f"got {features.dtype} {list(features.shape)}"
                 )
-            bad = np.isinf(features) if self.missing else ~np.isfinite(features)
+            bad = np.isinf(features) if self.columns is not None else ~np.isfinite(features)
             if bad.any():
                 row, column = (int(x[0]) for x in np.nonzero(bad))
                 raise UserError(f"data={self.name}: {split}features, row {row}, column {column}: not a finite number")
@@ -100,7 +98,12 @@ class Dataset:
         if self.columns is None:
             return self
         filled = self.columns.with_gaps_filled()
-        return replace(self, features=self.columns.fill(self.features), missing="", columns=filled)
+        return replace(self, features=self.columns.fill(self.features), columns=filled)
+
+    @property
+    def missing(self) -> bool:
+        """Whether numbers are missing."""
+        return self.columns is not None and bool(np.isnan(self.features).any())
 
     @property
     def gaps(self) -> dict[str, np.ndarray]:

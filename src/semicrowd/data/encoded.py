@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 from sklearn.utils._param_validation import Options, StrOptions, validate_params
 
-from semicrowd.data.arrays import read_npz
 from semicrowd.data.benchmark import load_benchmark
 from semicrowd.data.dataset import SEED, SUBSET, Dataset, drawn
 from semicrowd.data.fetch import data_root
+from semicrowd.data.frames import read_npz
 from semicrowd.data.mnist import load_mnist
 from semicrowd.errors import UserError
 from semicrowd.files import sha256_of, write_arrays

@@ -1,7 +1,11 @@
 """Tables in files (text with a header, .parquet, .xlsx, .npy, .npz) and data frames of other libraries, by pandas."""
 
+import tokenize
 import warnings
-from collections.abc import Collection, Mapping
+import zipfile
+import zlib
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,15 +14,17 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Shaped
 
-from semicrowd.data.arrays import read_npy, read_npz
 from semicrowd.errors import UserError, listed, naming_extras
 from semicrowd.files import check_exists, check_is_file
 
 #: Suffixes of tables that are text.
 TEXT_FILES = (".csv", ".tsv", ".txt")
 EXPECTED = "a .csv or .tsv with a header, a .parquet or .xlsx table, or an .npy or .npz array [items, features]"
+_EXPECTED_ARRAY = "a NumPy array of numbers that is whole (no objects)"
 #: Columns with a role by their names: ids of the items, true classes, and the sequence that a row belongs to.
 ID, LABEL, SEQUENCE = "id", "label", "sequence"
+#: Columns by which a table is one of answers.
+_OF_ANSWERS = ({"i", "j", "label"}, {"item", "worker", "label"}, {"item", "worker", "group"})
 #: What a message on a table outside the documented form ends with.
 PAGE = "see docs/howto/table.md"
 #: An id NA is a name; what words mean among numbers and categories, skrub says.
@@ -109,6 +115,15 @@ def _with_index(frame: pd.DataFrame) -> pd.DataFrame:
     return frame
 
 
+def refuse_answers(columns: Iterable[Any], where: str) -> None:
+    """Refuse a table of items that has the columns of answers (docs/howto/answers.md)."""
+    there = {str(name) for name in columns}
+    for form in _OF_ANSWERS:
+        if form <= there:
+            raise UserError(f"{where}: has the columns {', '.join(sorted(form))} of answers; expected items: are items "
+                            "and answers swapped?")  # fmt: skip
+
+
 def check_table(array: np.ndarray, where: str) -> None:
     """Refuse an array that is no table of numbers."""
     if array.ndim != 2 or array.dtype.kind not in "fiub" or 0 in array.shape:
@@ -162,3 +177,34 @@ def read_archive(path: Path) -> Archive:
 
 def _as_text(values: np.ndarray) -> list[str]:
     return [one.decode(errors="replace") if isinstance(one, bytes) else str(one) for one in values.tolist()]
+
+
+def read_npy(path: Path) -> np.ndarray:
+    """The array of an .npy file."""
+    with _refusing(path), path.open("rb") as file:
+        array = np.load(file, allow_pickle=False)
+        if not isinstance(array, np.ndarray):
+            raise ValueError("an archive")
+    return array
+
+
+def read_npz(path: Path) -> dict[str, np.ndarray]:
+    """The arrays of an .npz file by their names."""
+    with _refusing(path), path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+        return dict(archive)
+
+
+@contextmanager
+def _refusing(path: Path) -> Iterator[None]:
+    check_is_file(path, _EXPECTED_ARRAY)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of NumPy, about headers that Python 2 wrote
+            yield
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror or error}; expected {_EXPECTED_ARRAY}") from error
+    except (
+        ValueError, TypeError, EOFError, SyntaxError, RecursionError, MemoryError, OverflowError, KeyError,
+        AttributeError, NotImplementedError, RuntimeError, zipfile.BadZipFile, zlib.error, tokenize.TokenError,
+    ) as error:  # raised for damaged headers
+        raise UserError(f"{path}: not {_EXPECTED_ARRAY}") from error

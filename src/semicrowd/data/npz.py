@@ -71,7 +71,8 @@ def load_npz(
     Returns
     -------
     Dataset
-        Has the name of the file. Classes are numbered in the order of their labels; ``answers`` are those of the file.
+        Has the name of the file. ``features`` are float32 if they are in the file, else float64. Classes are numbered
+        in the order of their labels; ``answers`` are those of the file.
     """
     if path is None:
         raise UserError("data=npz: data.path is missing; expected an .npz file or the name of one")
@@ -87,8 +88,7 @@ def load_npz(
         raise UserError(f"data.subset={subset}: expected null: {file.name} has answers about all items")
     features, labels = drawn(subset, data_seed, features, labels)
     classes, labels = np.unique(labels, return_inverse=True)
-    with np.errstate(over="ignore"):  # infinite numbers are refused
-        features = np.ascontiguousarray(features, np.float32)
+    features = np.ascontiguousarray(features, np.float32 if features.dtype == np.float32 else np.float64)
     return Dataset(
         file.stem, features, labels.astype(np.int64), num_classes=len(classes),
         hashes={file.name: sha256_of(file)},

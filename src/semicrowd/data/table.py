@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import validate_params
 
 from semicrowd.data.columns import Columns, as_list, id_text, ids_of
 from semicrowd.data.dataset import Dataset
-from semicrowd.data.frames import EXPECTED, ID, LABEL, PAGE, SEQUENCE, TEXT_FILES, read_frame
+from semicrowd.data.frames import EXPECTED, ID, LABEL, PAGE, SEQUENCE, TEXT_FILES, read_frame, refuse_answers
 from semicrowd.errors import UserError
 from semicrowd.files import expanded, sha256_of
 
@@ -53,6 +53,7 @@ def load_table(
         raise UserError(f"data.{options[0]}: an .npy file has no named columns; expected an .npz file with arrays "
                         "features, ids and columns, or a table")  # fmt: skip
     table = read_frame(path, (id or ID, label or LABEL, SEQUENCE), read_csv)
+    refuse_answers(table.columns, f"data.path={path}")
     for option, names in wanted.items():
         if unknown := [one for one in names if one not in table]:
             raise UserError(f"data.{option}={as_list(unknown)}: {path} has no such column; it has "
@@ -70,7 +71,7 @@ def load_table(
     features, _ = columns.features(table, str(path))
     return Dataset(
         "table", features, labels, num_classes=None if labels is None else len(np.unique(labels)), sequence=sequence,
-        class_names=class_names, missing=_missing(features, columns, path), ids=ids, columns=columns, notes=notes,
+        class_names=class_names, ids=ids, columns=columns, notes=notes,
         hashes={path.name: sha256_of(path)},
     )  # fmt: skip
 
@@ -85,13 +86,8 @@ def load_new_items(path: Path, columns: Columns, read_csv: Mapping[str, Any] | N
             raise UserError(f"{path}: {table.shape[1]} columns; expected {len(names)}, as in the run")
         table = table.set_axis(names, axis=1)
     features, notes = columns.features(table, str(path))
-    data = Dataset("table", features, missing=_missing(features, columns, path), ids=ids, columns=columns, notes=notes)
+    data = Dataset("table", features, ids=ids, columns=columns, notes=notes)
     return data.with_gaps_filled() if columns.filled else data
-
-
-def _missing(features: np.ndarray, columns: Columns, path: Path) -> str:
-    first = np.argwhere(np.isnan(features))[:1].tolist()
-    return "".join(f"{path}, row {row}, column {columns.parts[column][0]}" for row, column in first)
 
 
 def _named(table: pd.DataFrame, column: str, path: Path) -> tuple[np.ndarray | None, tuple[str, ...] | None]:

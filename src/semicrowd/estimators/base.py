@@ -35,7 +35,6 @@ from semicrowd.estimators.inputs import (
     items_to_predict,
     labels_alone,
     refuse_positions,
-    refuse_swapped,
 )
 from semicrowd.fitting.result import Assignment, Result
 
@@ -194,7 +193,6 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
             warn("y: labels of items are not used; pass answers about pairs of items as pairs=…")
             y = None
         given = y if pairs is None else pairs
-        refuse_swapped(X)
         items = items_to_fit(self, X)
         features = checked_features(self, items.X, fit=True)
         self._digest = digest_of_rows(features)

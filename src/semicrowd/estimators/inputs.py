@@ -16,7 +16,7 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.answer_files import as_text, joined, tables_of
 from semicrowd.data.columns import IN_PYTHON, LARGEST, Columns, id_text, ids_of
 from semicrowd.data.dataset import Dataset
-from semicrowd.data.frames import ID, LABEL, as_pandas
+from semicrowd.data.frames import ID, LABEL, as_pandas, refuse_answers
 from semicrowd.errors import UserError, warn
 
 
@@ -131,13 +131,6 @@ def read_answers(
     return frame if found.task is None else frame.assign(task=found.task)
 
 
-def refuse_swapped(X: Any) -> None:
-    """Refuse items that have the columns of answers."""
-    if isinstance(X, pd.DataFrame) and {"i", "j", "label"} <= {str(name) for name in X.columns}:
-        raise UserError("X: has the columns i, j and label of answers: are X and the answers swapped? expected "
-                        "fit(X, answers)")
-
-
 def labels_alone(y: Any) -> bool:
     """Whether ``y`` has a label for each item, as scikit-learn passes it to every fit, and no answers."""
     if y is None or isinstance(y, PairAnnotations | str | Path | pd.DataFrame):
@@ -201,10 +194,13 @@ def items_to_fit(estimator: BaseEstimator, X: Any) -> Items:
     left out. Warnings name the columns that are no features.
     """
     if isinstance(X, Dataset):
-        return Items(X.features, None, None, X.columns)
+        if X.columns is not None and not X.columns.filled and not get_tags(estimator).input_tags.allow_nan:
+            X = X.with_gaps_filled()
+        return Items(X.features, X.names, None, X.columns)
     X = _dense(X)
     if not isinstance(X, pd.DataFrame) or not len(X):
         return Items(X, None, None, None)
+    refuse_answers(X.columns, IN_PYTHON)
     frame, ids = _named(X), None
     if LABEL in frame:
         said = "X: column label is left out, it would give away what is to be found"

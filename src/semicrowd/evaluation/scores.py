@@ -10,7 +10,7 @@ from jaxtyping import Float, Int, Shaped
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.workers import worker_frame
 from semicrowd.data import Dataset
-from semicrowd.data.arrays import read_npz
+from semicrowd.data.frames import read_npz
 from semicrowd.evaluation.held_out import Gain
 from semicrowd.files import write_arrays
 from semicrowd.fitting.result import Assignment, Restarts, Result, Samples

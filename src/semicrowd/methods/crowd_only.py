@@ -13,7 +13,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.crowd.orientation import signed_embedding
+from semicrowd.crowd.cells import signed_embedding
 from semicrowd.crowd.two_coin import answer_weights, hits_and_misses, log_evidence
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.data.preparation import ColumnScaler

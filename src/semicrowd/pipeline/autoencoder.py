@@ -13,7 +13,7 @@ import torch
 
 from semicrowd.data.encoded import ENCODED, FOLDER, TRAINED, keep_codes, to_encode, to_train
 from semicrowd.data.fetch import data_root
-from semicrowd.data.own import WANTED
+from semicrowd.data.formats import WANTED
 from semicrowd.errors import UserError, without_traceback
 from semicrowd.files import write_atomic, write_csv
 from semicrowd.fitting.autoencoder import CODE, Autoencoder, train

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from semicrowd.data.faces import fetch_faces
 from semicrowd.data.fetch import PUBLIC, fetch
-from semicrowd.data.own import WANTED
+from semicrowd.data.formats import WANTED
 from semicrowd.errors import UserError, without_traceback
 from semicrowd.files import read_object, write_json
 from semicrowd.pipeline.experiments import DATA

@@ -12,7 +12,6 @@ from typing import Any, ClassVar, Self
 from semicrowd.crowd.two_coin import QUALITY_PRIOR as QUALITY_PRIOR
 from semicrowd.settings.fields import check, described, each, names, setting, whole
 
-
 #: Rule for the widths of hidden layers.
 WIDTHS = each(whole(1, 100_000), "[40, 40]")
 #: Help text for a number of random starts.

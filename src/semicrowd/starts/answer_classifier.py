@@ -23,8 +23,7 @@ from torch.nn.functional import one_hot
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.batch import AnswerGraph
-from semicrowd.crowd.cells import kmeans_cells
-from semicrowd.crowd.orientation import signed_embedding
+from semicrowd.crowd.cells import kmeans_cells, signed_embedding
 from semicrowd.crowd.two_coin import QUALITY_PRIOR
 from semicrowd.expfam import dirichlet
 from semicrowd.inference.mcvc import Experts, Prior, answer_weight, bound, evidence, initial_experts, update

@@ -9,8 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.crowd.cells import kmeans_cells
-from semicrowd.crowd.orientation import reversed_annotators
+from semicrowd.crowd.cells import kmeans_cells, reversed_annotators
 from semicrowd.expfam import dirichlet
 from semicrowd.inference.graph import answer_graph
 from semicrowd.inference.message_passing import infer_z

@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.crowd.orientation import reversed_annotators
+from semicrowd.crowd.cells import reversed_annotators
 from semicrowd.random import stream
 from semicrowd.starts.answer_classifier import average_of_learners, learners, train_on_answers
 from semicrowd.starts.answers import joint_probabilities

@@ -10,7 +10,7 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from semicrowd.data import load_dataset
-from semicrowd.data.arrays import read_npz
+from semicrowd.data.frames import read_npz
 from semicrowd.metrics import clustering_scores
 from semicrowd.pipeline import answers, experiment
 from semicrowd.pipeline.configurations import write_configurations

@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from semicrowd.data.arrays import read_npz
+from semicrowd.data.frames import read_npz
 from semicrowd.estimators.persistence import load
 from semicrowd.figures.images import draw_grid
 from semicrowd.figures.plane import Panel, draw_panels

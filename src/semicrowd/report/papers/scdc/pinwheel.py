@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from semicrowd.data.arrays import read_npz
+from semicrowd.data.frames import read_npz
 from semicrowd.figures.plane import Panel, draw_panels
 from semicrowd.metrics import clustering_scores
 from semicrowd.report.collect import Collected, Run
