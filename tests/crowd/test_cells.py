@@ -1,13 +1,16 @@
-"""Cells joined and torn apart by answers, against loops over the items."""
+"""Cells joined and torn apart by answers, against loops; inverted annotators; signed graphs of known spectrum."""
 
 import itertools
 import math
 
 import numpy as np
 import pytest
+from tests.made import signs_of_all_pairs
 
+from semicrowd.crowd import cells as module
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.crowd.cells import join_cells, mixed_cells
+from semicrowd.crowd.cells import join_cells, mixed_cells, reversed_annotators, signed_embedding
+from semicrowd.random import stream
 
 
 def answers(labels: np.ndarray, rng: np.random.Generator, number: int, right: float) -> PairAnnotations:
@@ -79,3 +82,57 @@ def test_cells_of_few_items_are_mixed_as_loops_say() -> None:
         assert mixed_cells(cells, pairs, weight, num_clusters=4).tolist() == expected
         seen += expected
     assert 0.1 < np.mean(seen) < 0.9
+
+
+def given_by(kinds: np.ndarray, right: list[float], pairs: int, rng: np.random.Generator) -> PairAnnotations:
+    """``pairs`` random pairs for each annotator, who is right with the given probability."""
+    worker = np.repeat(np.arange(len(right)), pairs)
+    i = rng.integers(len(kinds), size=len(worker))
+    j = (i + rng.integers(1, len(kinds), size=len(worker))) % len(kinds)
+    truth = kinds[i] == kinds[j]
+    label = np.where(rng.random(len(worker)) < np.array(right)[worker], truth, ~truth).astype(np.int64)
+    return PairAnnotations.from_arrays(i, j, worker, label, num_items=len(kinds))
+
+
+def test_annotators_who_say_the_opposite_are_found_with_cells_that_are_not_the_kinds() -> None:
+    rng = np.random.default_rng(0)
+    kinds = rng.integers(5, size=400)
+    cells = 4 * kinds + rng.integers(4, size=400)  # every kind in four cells
+    cells[rng.random(400) < 0.2] = 0  # and a fifth of the items astray
+    found = reversed_annotators(cells, given_by(kinds, [0.95, 0.1, 0.9, 0.05, 0.8], 600, rng))
+    assert found.tolist() == [False, True, False, True, False]
+
+
+def test_cells_that_say_nothing_reverse_nobody() -> None:
+    """At a level of one in a thousand, some 2,000 annotators with every kind of skill."""
+    rng = np.random.default_rng(1)
+    kinds, cells = rng.integers(2, size=300), rng.integers(6, size=300)
+    found = [
+        reversed_annotators(cells, given_by(kinds, list(rng.uniform(0, 1, 200)), 60, rng)).sum() for _ in range(10)
+    ]
+    assert sum(found) <= 8  # expected at most 2; more than 8 has a chance below 1e-3
+
+
+def test_two_blocks_in_closed_form() -> None:
+    # A = s sᵀ − I with s = ±1 by block and D = n − 1: top eigenvalue 1 with eigenvector s / √n, all others negative.
+    labels = np.array([0, 1, 1, 0, 1, 0, 0])
+    embedding = signed_embedding(*signs_of_all_pairs(labels), num_items=7, num=2)
+    side = np.where(labels == labels[0], 1.0, -1.0) * np.sign(embedding[0, 1])
+    np.testing.assert_allclose(embedding, np.stack([np.zeros(7), side], 1), atol=1e-12)
+
+
+def test_three_blocks_are_the_corners_of_a_triangle() -> None:
+    # The balanced complete graph: two positive eigenvalues, so that the blocks are three points 120° apart.
+    labels = np.repeat([0, 1, 2], 4)
+    embedding = signed_embedding(*signs_of_all_pairs(labels), num_items=12, num=3)
+    corners = embedding[::4]
+    np.testing.assert_allclose(embedding, corners[labels], atol=1e-10)
+    np.testing.assert_allclose(corners @ corners.T, np.where(np.eye(3), 1, -0.5), atol=1e-10)
+
+
+def test_large_graphs_take_the_sparse_way_to_the_same_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    labels = np.arange(90) % 3
+    i, j, weight = (column[stream(0, "test").permutation(4005)[:1500]] for column in signs_of_all_pairs(labels))
+    dense = signed_embedding(i, j, weight, 90, 3)
+    monkeypatch.setattr(module, "_DENSE", 0)
+    np.testing.assert_allclose(np.abs(signed_embedding(i, j, weight, 90, 3)), np.abs(dense), atol=1e-8)

@@ -97,6 +97,8 @@ def load_benchmark(
     if classes is not None:
         wanted = [str(one) for one in classes]
         there = np.unique(names).astype(str).tolist()
+        if not wanted:
+            raise UserError("data.classes=[]: expected one class or more, or null for all")
         if missing := [one for one in wanted if one not in there]:
             raise UserError(f"data.classes: {missing[0]} is no class of {which}; there are {', '.join(there)}")
         kept = np.isin(names.astype(str), wanted)
