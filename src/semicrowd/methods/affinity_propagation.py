@@ -1,7 +1,7 @@
 """Affinity propagation: exemplars by messages (Frey & Dueck 2007, "Clustering by passing messages", Science 315)."""
 
 import warnings
-from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -9,59 +9,60 @@ from sklearn.cluster import affinity_propagation
 from sklearn.exceptions import ConvergenceWarning
 
 from semicrowd.errors import UserError
+from semicrowd.estimators.base import CLUSTERS, CrowdClusterer
 from semicrowd.estimators.inputs import check_memory
 from semicrowd.methods.unsupervised import NearestCentre
-from semicrowd.settings.fields import number, setting, whole
-from semicrowd.settings.parameters import CountedParameters
 
 #: Preferences that are tried for a number of clusters: each halves the range of their logarithm.
 _TRIALS = 15
-#: The messages have converged after this share of the iterations without a new exemplar (the authors' value).
-_SETTLED = 0.1
-#: Iterations without a new exemplar, at least.
-_FEWEST = 15
+#: Share of the old message in the new one.
+_DAMPING = 0.9
+#: Rounds of messages; they have settled after a tenth of them without a new exemplar (the authors' values).
+_MOST_ROUNDS, _SETTLED = 1000, 100
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class AffinityPropagationParameters(CountedParameters):
-    """Parameters of :class:`AffinityPropagation`."""
+class AffinityPropagation(NearestCentre):
+    """Affinity propagation on minus squared Euclidean distances, by scikit-learn; answers are ignored.
 
-    preference: float | None = setting(
-        None, "similarity of an item to itself, minus a squared distance; null: what comes nearest to K clusters",
-        number(), optional=True,
-    )  # fmt: skip
-    damping: float = setting(0.9, "share of the old message in the new one", number(0.5, 0.999))
-    max_iter: int = setting(1000, "rounds of messages, fewer where the exemplars have settled", whole(1))
+    An exemplar costs minus its preference (Frey & Dueck 2007). The number of exemplars grows with the preference, which
+    is sought, by bisection of its logarithm, until there are ``n_clusters`` exemplars; where messages settle at no such
+    number, the nearest is kept.
 
-
-class AffinityPropagation(AffinityPropagationParameters, NearestCentre):
-    """Affinity propagation on minus squared Euclidean distances, by scikit-learn.
-
-    The number of exemplars grows with the preference. Without one it is sought, by bisection of its logarithm, until
-    there are ``n_clusters`` exemplars; where messages settle at no such number, the nearest is kept.
+    Parameters
+    ----------
+    n_clusters : int, default=4
+        Number that is aimed at, and no maximum.
+    random_state : int, RandomState instance or None, default=0
+    verbose : bool, default=False
 
     Attributes
     ----------
-    cluster_centers_ : [K, D] the exemplars
-    preference_ : given or found
-    n_iter_ : rounds of messages, of all preferences that were tried
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+        The exemplars.
+    preference_ : float
+        The preference that was found.
+    n_iter_ : int
+        Rounds of messages, of all preferences that were tried.
     """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **CrowdClusterer._parameter_constraints, "n_clusters": [CLUSTERS],
+    }  # fmt: skip
+    preference_: float
+    n_iter_: int
+
+    def __init__(self, n_clusters: int = 4, *, random_state: Any = 0, verbose: Any = False) -> None:
+        self.n_clusters = n_clusters
+        self.random_state = random_state
+        self.verbose = verbose
 
     def _learn(self, features: np.ndarray) -> None:
         self.n_iter_ = 0
         check_memory("affinity_propagation", "similarities", len(features), 4)
         similarity = -cdist(features, features, "sqeuclidean")
-        if self.preference is None:
-            self.preference_, exemplars = self._sought(similarity)
-        else:
-            self.preference_ = float(self.preference)
-            exemplars, settled = self._exemplars(similarity, self.preference_)
-            exemplars = exemplars if settled else exemplars[:0]
+        self.preference_, exemplars = self._sought(similarity)
         if not len(exemplars):
-            raise UserError(
-                f"affinity_propagation: the messages have not settled; expected max_iter above {self.max_iter} or "
-                f"damping above {self.damping:g}"
-            )
+            raise UserError(f"n_clusters={self.n_clusters}: messages settle at no number near it; expected another one")
         self.cluster_centers_ = features[exemplars]
 
     def _sought(self, similarity: np.ndarray) -> tuple[float, np.ndarray]:
@@ -88,9 +89,8 @@ class AffinityPropagation(AffinityPropagationParameters, NearestCentre):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             exemplars, _, rounds = affinity_propagation(
-                similarity, preference=preference, damping=self.damping, max_iter=self.max_iter,
-                convergence_iter=max(_FEWEST, round(_SETTLED * self.max_iter)),
+                similarity, preference=preference, damping=_DAMPING, max_iter=_MOST_ROUNDS, convergence_iter=_SETTLED,
                 random_state=self.seed_, return_n_iter=True,
             )  # fmt: skip
         self.n_iter_ += rounds
-        return np.asarray(exemplars, np.int64), rounds < self.max_iter
+        return np.asarray(exemplars, np.int64), rounds < _MOST_ROUNDS

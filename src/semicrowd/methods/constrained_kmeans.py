@@ -4,8 +4,7 @@ Basu, Banerjee & Mooney 2004, "Active semi-supervision for pairwise constrained 
 centres and the loop serve :mod:`semicrowd.methods.mpckmeans` too, which adds the metric.
 """
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -13,58 +12,74 @@ from sklearn.cluster import KMeans
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.links import Links, majority_vote, neighbourhoods, shaken
-from semicrowd.estimators.base import InductiveClusterer
+from semicrowd.estimators.base import CLUSTERS, CrowdClusterer, InductiveClusterer, progress
 from semicrowd.fitting.result import Assignment, Result
 from semicrowd.methods.link_graph import Costs, LinkGraph
 from semicrowd.random import stream
-from semicrowd.settings.fields import choice, number, setting, whole
-from semicrowd.settings.parameters import STARTS, CountedParameters
+
+#: Cost of a violated majority vote, in units of an average item's cost.
+PENALTY = 1.0
+#: Rounds of assignment and centres, at most.
+_MOST_ROUNDS = 100
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class ConstrainedKMeansParameters(CountedParameters):
-    """Parameters of :class:`ConstrainedKMeans`."""
+class ConstrainedKMeans(InductiveClusterer):
+    """PCKMeans: majority vote over the annotators, then k-means with a penalty for each violated link.
 
-    penalty: float = setting(1.0, "of a violated majority vote, in units of an average item's cost", number(0))
-    weighting: Literal["unit", "net"] = setting(
-        "unit", "of a majority vote: unit | net (the majority in answers)", choice("unit", "net")
-    )  # fmt: skip
-    n_init: int = setting(10, STARTS, whole(1, 100_000))
-    max_iter: int = setting(100, "rounds of assignment and centres", whole(1))
+    Minimises Σ_i |x_i − μ_{z_i}|² + s² Σ_{violated links} 1 over assignments and centres (Basu, Banerjee & Mooney
+    2004), where s² is the mean squared distance of an item to its k-means centre: the paper leaves the weight of a link
+    open; this way it does not depend on the unit of the features, and a violated link costs as much as an average item.
 
+    The 1st, 3rd … of ten starts is from neighbourhoods (:mod:`semicrowd.crowd.links`, with weights shaken by up to a
+    half), the others are from centres drawn as by k-means++.
 
-class ConstrainedKMeans(ConstrainedKMeansParameters, InductiveClusterer):
-    """Majority vote over the annotators, then PCKMeans.
-
-    Minimises Σ_i |x_i − μ_{z_i}|² + penalty · s² Σ_{violated links} w_ij over assignments and centres, where s² is the
-    mean squared distance of an item to its k-means centre. The paper leaves the weight of a link open; this way it does
-    not depend on the unit of the features, and by default a violated link costs as much as an average item.
-
-    ``weighting`` is that of :func:`semicrowd.crowd.links.majority_vote`. The 1st, 3rd … start is from neighbourhoods
-    (:mod:`semicrowd.crowd.links`, with weights shaken by up to a half), the others are from centres drawn as by
-    k-means++.
+    Parameters
+    ----------
+    n_clusters : int, default=4
+    random_state : int, RandomState instance or None, default=0
+    verbose : bool, default=False
 
     Attributes
     ----------
-    cluster_centers_ : [K, D]
-    objective_ : of the best start; ``objective_history_`` after each of its ``n_iter_`` rounds
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+    objective_ : float
+        Of the best start.
+    n_iter_ : int
+        Its rounds of assignment and centres, of which ``history_`` has the objective.
     """
 
-    def _assign(self, features: np.ndarray) -> Assignment:
-        return Assignment.hard(np.argmin(self._item_costs(features, self.cluster_centers_, self._metric), axis=1))
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **CrowdClusterer._parameter_constraints, "n_clusters": [CLUSTERS],
+    }  # fmt: skip
+    #: Random starts, of which the one with the best objective is kept.
+    _starts: ClassVar[int] = 10
+    cluster_centers_: np.ndarray
+    objective_: float
+    n_iter_: int
+    _unit: float
 
-    def _cluster(self, features: np.ndarray, answers: PairAnnotations) -> Result:
-        links = majority_vote(answers, self.weighting)
+    def __init__(self, n_clusters: int = 4, *, random_state: Any = 0, verbose: Any = False) -> None:
+        self.n_clusters = n_clusters
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _assign(self, features: np.ndarray) -> Assignment:
+        return Assignment.hard(np.argmin(self._item_costs(features, self.cluster_centers_, None), axis=1))
+
+    def _run(self, features: np.ndarray, answers: PairAnnotations) -> Result:
+        links = majority_vote(answers)
         self._prepare(features, links)
         best: tuple[Any, ...] | None = None
-        for start in range(self.n_init):
+        for start in progress(range(self._starts), "starts", self.verbose):
             rng = stream(self.seed_, "constrained_kmeans", start)
             found = self._one_start(features, links, rng, from_neighbourhoods=start % 2 == 0)
             if best is None or found[0] < best[0]:
                 best = found
         assert best is not None
-        self.objective_, labels, self.cluster_centers_, self._metric, self.objective_history_ = best
-        self.n_iter_ = len(self.objective_history_)
+        self.objective_, labels, self.cluster_centers_, metric, course = best
+        self.history_ = [{"epoch": number, "objective": value} for number, value in enumerate(course, 1)]
+        self.n_iter_ = len(course)
+        self._take_metric(metric)
         return self._result(Assignment.hard(labels), self._assign(features))
 
     def _one_start(
@@ -76,7 +91,7 @@ class ConstrainedKMeans(ConstrainedKMeansParameters, InductiveClusterer):
         metric = self._initial_metric(features)
         history: list[float] = []
         costs = self._costs(features, links, centers, metric)
-        for _ in range(self.max_iter):
+        for _ in range(_MOST_ROUNDS):
             # Afresh, too: from the old labels alone it would often be stuck.
             afresh = graph.assign(costs, np.full(len(features), -1))
             labels = graph.assign(costs, labels)
@@ -97,10 +112,13 @@ class ConstrainedKMeans(ConstrainedKMeansParameters, InductiveClusterer):
     # What a metric changes: all that follows. Here it is the Euclidean one.
 
     def _prepare(self, features: np.ndarray, links: Links) -> None:  # noqa: ARG002 - MPCKMeans uses it
-        self._unit = self.penalty * mean_item_cost(features, self.n_clusters, self.seed_)
+        self._unit = PENALTY * mean_item_cost(features, self.n_clusters, self.seed_)
 
     def _initial_metric(self, features: np.ndarray) -> Any:  # noqa: ARG002 - MPCKMeans uses it
         return None
+
+    def _take_metric(self, metric: Any) -> None:
+        """Set what ``predict`` needs of the metric of the best start."""
 
     def _learn_metric(
         self,

@@ -1,7 +1,7 @@
 """Baselines that cluster by the answers alone: signed spectral clustering, and a classifier trained on its clusters."""
 
 import warnings
-from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.cluster import KMeans
@@ -10,62 +10,70 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
 from sklearn.model_selection import StratifiedKFold
 from sklearn.neural_network import MLPClassifier
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.utils._param_validation import StrOptions
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.crowd.cells import signed_embedding
-from semicrowd.crowd.two_coin import answer_weights, hits_and_misses, log_evidence
+from semicrowd.crowd.orientation import signed_embedding
+from semicrowd.crowd.two_coin import QUALITY_PRIOR, answer_weights, hits_and_misses, log_evidence
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.data.preparation import ColumnScaler
 from semicrowd.errors import UserError
-from semicrowd.estimators.base import InductiveClusterer, OneShotClusterer
+from semicrowd.estimators.base import CLUSTERS, CrowdClusterer, InductiveClusterer
 from semicrowd.fitting.result import Assignment, Result
-from semicrowd.settings.fields import choice, flag, setting, whole
-from semicrowd.settings.parameters import QUALITY_PRIOR, STANDARDIZE, CountedParameters
 
+#: Rounds in which answers are weighted by their annotators' rates, and random starts of k-means.
+_REWEIGHTINGS, _STARTS = 3, 20
 #: Folds of the cross-validation with which the ridge penalty of the classifier is chosen.
 _FOLDS = 5
 #: Hidden units of the network, as in a layer of the paper's networks for MNIST.
 _HIDDEN = 500
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class CrowdOnlyParameters(CountedParameters):
-    """Parameters of :class:`SignedSpectral`."""
-
-    n_reweightings: int = setting(3, "rounds in which answers are weighted by their annotators' rates", whole(0))
-    n_init: int = setting(20, "random starts of k-means", whole(1, 100_000))
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class CrowdLogisticParameters(CrowdOnlyParameters):
-    """Parameters of :class:`CrowdLogistic`."""
-
-    standardize: bool = setting(True, STANDARDIZE, flag())
-    classifier: str = setting(
-        "logistic", "classifier of the items without answers: logistic (regression) | mlp", choice("logistic", "mlp")
-    )
-
-
-class SignedSpectral(CrowdOnlyParameters, OneShotClusterer):
+class SignedSpectral(CrowdClusterer):
     """Spectral clustering of the answers as a signed graph; the features are ignored.
 
     An answer "same" is an edge of weight +1, "different" of −1. The items are embedded by the eigenvectors of the
     smallest eigenvalues of the normalised signed Laplacian I − D^(−½) A D^(−½), D = Σ|A| (Kunegis et al. 2010;
-    :func:`signed_embedding`), and clustered by k-means. Then the annotators' rates are estimated from the clusters, the
-    answers are weighted by their log odds, and the embedding is repeated. The result is the round in which the answers
-    have the highest probability, with sensitivities and specificities integrated out under Beta(10, 1); labels are not
-    used. With few answers it is usually the first round.
+    :func:`semicrowd.crowd.orientation.signed_embedding`), and clustered by k-means. Then the annotators' rates are
+    estimated from the clusters, the answers are weighted by their log odds, and the embedding is repeated, three times.
+    The result is the round in which the answers have the highest probability, with sensitivities and specificities
+    integrated out under Beta(10, 1); labels are not used. With few answers it is usually the first round.
+
+    Parameters
+    ----------
+    n_clusters : int, default=4
+    random_state : int, RandomState instance or None, default=0
+    verbose : bool, default=False
 
     Attributes
     ----------
-    annotated_ : [n] ids of the annotated items; all others are assigned to the largest cluster
-    sensitivity_shape_, specificity_shape_ : [M, 2] Beta posteriors of the annotators, given the clusters
-    sensitivity_, specificity_ : [M] their means
-    evidence_ : log probability of the answers
+    annotated_ : ndarray of shape (n_annotated,)
+        Numbers of the annotated items; all others are assigned to the largest cluster.
+    sensitivity_shape_, specificity_shape_ : ndarray of shape (n_annotators, 2)
+        Beta posteriors of the annotators, given the clusters.
+    sensitivity_, specificity_ : ndarray of shape (n_annotators,)
+        Their means.
+    evidence_ : float
+        Log probability of the answers.
     """
 
-    def _cluster(self, features: np.ndarray, answers: PairAnnotations) -> Result:
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **CrowdClusterer._parameter_constraints, "n_clusters": [CLUSTERS],
+    }  # fmt: skip
+    annotated_: np.ndarray
+    sensitivity_shape_: np.ndarray
+    specificity_shape_: np.ndarray
+    sensitivity_: np.ndarray
+    specificity_: np.ndarray
+    evidence_: float
+
+    def __init__(self, n_clusters: int = 4, *, random_state: Any = 0, verbose: Any = False) -> None:
+        self.n_clusters = n_clusters
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _run(self, features: np.ndarray, answers: PairAnnotations) -> Result:
         if len(answers.annotated) < self.n_clusters:
             raise UserError(
                 f"pairs: {len(answers.annotated)} annotated items; expected n_clusters={self.n_clusters} at least"
@@ -82,9 +90,9 @@ class SignedSpectral(CrowdOnlyParameters, OneShotClusterer):
     def _best_round(self, pairs: PairAnnotations) -> tuple[np.ndarray, WorkerPosterior, float]:
         i, j = pairs.index.i, pairs.index.j
         weight = 2.0 * pairs.label - 1
-        kmeans = KMeans(self.n_clusters, n_init=self.n_init, random_state=self.seed_)
+        kmeans = KMeans(self.n_clusters, n_init=_STARTS, random_state=self.seed_)
         rounds = []
-        for _ in range(self.n_reweightings + 1):
+        for _ in range(_REWEIGHTINGS + 1):
             embedding = signed_embedding(i, j, weight, len(self.annotated_), self.n_clusters)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)  # few answers: fewer distinct rows than clusters
@@ -107,28 +115,53 @@ def quality_given(pairs: PairAnnotations, same: np.ndarray) -> tuple[WorkerPoste
     return WorkerPosterior(shapes[:1], shapes[1:]), evidence
 
 
-class CrowdLogistic(CrowdLogisticParameters, InductiveClusterer):
+class CrowdLogistic(InductiveClusterer):
     """:class:`SignedSpectral` for the annotated items, and a classifier of the features for all other items.
 
-    ``classifier="logistic"``: multinomial logistic regression on standardised features (``standardize``), with a ridge
-    penalty chosen by five-fold cross-validated log loss of the clusters; labels are not used. ``classifier="mlp"``: a
-    network with one hidden layer of 500 units, trained by Adam until the accuracy on a held-out tenth of the annotated
-    items no longer increases. ``labels_`` has the clusters of :class:`SignedSpectral` for annotated items, and the
-    predictions of the classifier for all others.
+    The classifier learns the clusters of the annotated items from their standardised features. ``labels_`` has the
+    clusters of :class:`SignedSpectral` for annotated items, and the predictions of the classifier for all others.
+
+    Parameters
+    ----------
+    n_clusters : int, default=4
+    classifier : {"logistic", "mlp"}, default="logistic"
+        "logistic": multinomial logistic regression with a ridge penalty chosen by five-fold cross-validated log loss of
+        the clusters; labels are not used. "mlp": a network with one hidden layer of 500 units, trained by Adam until
+        the accuracy on a held-out tenth of the annotated items no longer increases.
+    random_state : int, RandomState instance or None, default=0
+    verbose : bool, default=False
 
     Attributes
     ----------
-    crowd_ : the fitted :class:`SignedSpectral`
-    sensitivity_, specificity_ : those of ``crowd_``
-    classifier_ : the fitted classifier, scaling included
+    crowd_ : SignedSpectral
+        The clustering of the answers.
+    sensitivity_, specificity_ : ndarray of shape (n_annotators,)
+        Those of ``crowd_``.
+    classifier_ : Pipeline
+        The fitted classifier, scaling included.
     """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **SignedSpectral._parameter_constraints, "classifier": [StrOptions({"logistic", "mlp"})],
+    }  # fmt: skip
+    crowd_: SignedSpectral
+    sensitivity_: np.ndarray
+    specificity_: np.ndarray
+    classifier_: Pipeline
+
+    def __init__(
+        self, n_clusters: int = 4, *, classifier: str = "logistic", random_state: Any = 0, verbose: Any = False
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.classifier = classifier
+        self.random_state = random_state
+        self.verbose = verbose
 
     def _assign(self, features: np.ndarray) -> Assignment:
         return Assignment.hard(self.classifier_.predict(features))
 
-    def _cluster(self, features: np.ndarray, answers: PairAnnotations) -> Result:
-        theirs = {name: value for name, value in self.get_params().items() if name not in ("standardize", "classifier")}
-        self.crowd_ = SignedSpectral(**{**theirs, "random_state": self.seed_}).fit(features, answers)
+    def _run(self, features: np.ndarray, answers: PairAnnotations) -> Result:
+        self.crowd_ = SignedSpectral(self.n_clusters, random_state=self.seed_).fit(features, answers)
         self.sensitivity_, self.specificity_ = self.crowd_.sensitivity_, self.crowd_.specificity_
         known, assignment = self.crowd_.annotated_, self.crowd_.result_.final
         clusters = assignment.cluster[known]
@@ -138,7 +171,7 @@ class CrowdLogistic(CrowdLogisticParameters, InductiveClusterer):
             classifier = self._network(clusters)
         else:
             classifier = self._regression(clusters)
-        scaler = ColumnScaler(with_mean=self.standardize, with_std=self.standardize, indicators=self.indicators)
+        scaler = ColumnScaler(indicators=self.indicators)
         self.classifier_ = make_pipeline(scaler, classifier).fit(features[known], clusters)
         vars(self.classifier_[-1]).pop("_optimizer", None)  # Adam's moments take twice the memory of the network
         alone = self._assign(features)

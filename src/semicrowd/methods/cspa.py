@@ -1,7 +1,8 @@
 """Cluster-based similarity partitioning of the annotators' clusterings: Strehl & Ghosh 2002 (JMLR 3), section 3.1."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import Any, ClassVar
 
 import numpy as np
 import pymetis
@@ -9,15 +10,11 @@ from scipy.sparse import csr_array
 from sklearn.neighbors import KNeighborsClassifier
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.crowd.index import components
 from semicrowd.crowd.links import majority_vote, neighbourhoods, shaken
-from semicrowd.estimators.base import InductiveClusterer
+from semicrowd.estimators.base import CLUSTERS, CrowdClusterer, InductiveClusterer
 from semicrowd.estimators.inputs import check_memory
 from semicrowd.fitting.result import Assignment, Result
-from semicrowd.methods.constrained_kmeans import ConstrainedKMeans
 from semicrowd.random import stream
-from semicrowd.settings.fields import choice, setting
-from semicrowd.settings.parameters import CountedParameters
 
 #: METIS takes whole numbers: co-associations are rounded to this part of 1.
 RESOLUTION = 1000
@@ -25,69 +22,62 @@ RESOLUTION = 1000
 MATRICES = 3
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class CSPAParameters(CountedParameters):
-    """Parameters of :class:`CSPA`."""
-
-    clusterings: str = setting(
-        "balance", "what an annotator's clustering is: balance | closure | constrained_kmeans",
-        choice("balance", "closure", "constrained_kmeans"),
-    )  # fmt: skip
-
-
-class CSPA(CSPAParameters, InductiveClusterer):
+class CSPA(InductiveClusterer):
     """Every annotator's answers make a clustering; the graph of how often two items meet in them is cut into K parts.
 
-    The weight of a pair is the share of annotators who put it together among those whose clustering has both items.
-    METIS cuts the graph into K parts of about the same size, with the least weight between them. Memory is quadratic in
-    the number of items that are in somebody's clustering.
+    An annotator's clustering has the items that the annotator was asked about, two groups together where the
+    annotator's answers between them say "same" on balance (:func:`semicrowd.crowd.links.neighbourhoods`): by transitive
+    closure one wrong answer would join two groups. The weight of a pair is the share of annotators who put it together
+    among those whose clustering has both items. METIS cuts the graph into K parts of about the same size, with the
+    least weight between them (Strehl & Ghosh 2002, section 3.1). Memory is quadratic in the number of annotated items.
+    An item without answers gets the cluster of the nearest annotated item.
 
-    An annotator's clustering is one of these.
-    ``closure``: the items that the annotator was asked about, two of them together where a chain of answers "same"
-    joins them. One wrong answer joins two groups, so that with many answers all items are one group and the graph says
-    nothing.
-    ``balance``: the same items, two groups together only where the annotator's answers between them say "same" on
-    balance (:func:`semicrowd.crowd.links.neighbourhoods`).
-    ``constrained_kmeans``: all items, by constrained k-means with the annotator's answers alone.
-
-    An unassigned item, which is in no annotator's clustering, gets the cluster of the nearest assigned item.
+    Parameters
+    ----------
+    n_clusters : int, default=4
+    random_state : int, RandomState instance or None, default=0
+    verbose : bool, default=False
 
     Attributes
     ----------
-    items_, parts_ : [n, D] features of the assigned items, and their clusters [n]
+    items_, parts_ : ndarray of shape (n_annotated, n_features), ndarray of shape (n_annotated,)
+        Features of the annotated items, and their clusters.
     """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **CrowdClusterer._parameter_constraints, "n_clusters": [CLUSTERS],
+    }  # fmt: skip
+    items_: np.ndarray
+    parts_: np.ndarray
+
+    def __init__(self, n_clusters: int = 4, *, random_state: Any = 0, verbose: Any = False) -> None:
+        self.n_clusters = n_clusters
+        self.random_state = random_state
+        self.verbose = verbose
 
     def _assign(self, features: np.ndarray) -> Assignment:
         return Assignment.hard(KNeighborsClassifier(1).fit(self.items_, self.parts_).predict(features))
 
-    def _cluster(self, features: np.ndarray, answers: PairAnnotations) -> Result:
-        clustered = len(features) if self.clusterings == "constrained_kmeans" else len(answers.annotated)
-        check_memory("cspa", "co-associations", clustered, MATRICES)
+    def _run(self, features: np.ndarray, answers: PairAnnotations) -> Result:
+        check_memory("cspa", "co-associations", len(answers.annotated), MATRICES)
         rng = stream(self.seed_, "cspa")
         rows = np.split(np.argsort(answers.worker, kind="stable"), np.cumsum(np.bincount(answers.worker))[:-1])
-        each = [self._clustering(features, answers.some(mine), rng) for mine in rows if len(mine)]
+        each = [clustering_of(answers.some(mine), rng) for mine in rows if len(mine)]
         items = np.unique(np.concatenate([some for some, _ in each]))
         share = co_association([(np.searchsorted(items, some), group) for some, group in each], len(items))
         self.items_, self.parts_ = features[items], partition(share, self.n_clusters, int(rng.integers(2**31 - 1)))
         nearest = self._assign(features)
         return self._result(nearest.replace(items, Assignment.hard(self.parts_)), nearest)
 
-    def _clustering(
-        self, features: np.ndarray, answers: PairAnnotations, rng: np.random.Generator
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """The items [n] of the clustering of an annotator, whose answers are given, and the group of each item, [n]."""
-        if self.clusterings == "constrained_kmeans":
-            model = ConstrainedKMeans(self.n_clusters, random_state=self.seed_).fit(features, answers)
-            return np.arange(len(features)), model.labels_
-        index = answers.index
-        if self.clusterings == "closure":
-            same = answers.label == 1
-            return index.items, components(index.i[same], index.j[same], len(index.items))
-        group, links = np.arange(len(index.items)), shaken(majority_vote(answers), rng)
-        i, j = (np.searchsorted(index.items, ends) for ends in (links.i, links.j))
-        for members in neighbourhoods(replace(links, i=i, j=j), len(group)):
-            group[members] = members[0]
-        return index.items, group
+
+def clustering_of(answers: PairAnnotations, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """The items [n] that an annotator was asked about, and the group of each by the annotator's answers, [n]."""
+    items = answers.index.items
+    group, links = np.arange(len(items)), shaken(majority_vote(answers), rng)
+    i, j = (np.searchsorted(items, ends) for ends in (links.i, links.j))
+    for members in neighbourhoods(replace(links, i=i, j=j), len(group)):
+        group[members] = members[0]
+    return items, group
 
 
 def co_association(clusterings: Sequence[tuple[np.ndarray, np.ndarray]], num_items: int) -> np.ndarray:

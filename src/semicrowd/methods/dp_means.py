@@ -1,54 +1,72 @@
 """DP-means: k-means with a penalty for each cluster (Kulis & Jordan 2012, "Revisiting k-means", ICML)."""
 
-from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from semicrowd.estimators.base import CLUSTERS, CrowdClusterer
 from semicrowd.methods.ckm import block_means
 from semicrowd.methods.unsupervised import NearestCentre
-from semicrowd.settings.fields import number, setting, whole
-from semicrowd.settings.parameters import CountedParameters
+
+#: Passes over the items, at most.
+_MOST_PASSES = 100
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class DPMeansParameters(CountedParameters):
-    """Parameters of :class:`DPMeans`."""
-
-    penalty: float | None = setting(
-        None, "λ, the penalty of a cluster, a squared distance; null: from K by farthest-first traversal",
-        number(above=0),
-        optional=True,
-    )  # fmt: skip
-    max_iter: int = setting(100, "maximal number of passes over the items", whole(1))
-
-
-class DPMeans(DPMeansParameters, NearestCentre):
-    """The limit of a Dirichlet process mixture of Gaussians whose variance goes to 0.
+class DPMeans(NearestCentre):
+    """The limit of a Dirichlet process mixture of Gaussians whose variance goes to 0; answers are ignored.
 
     Minimises Σ_i |x_i − μ_{z_i}|² + λ K over assignments, centres and K, starting with one cluster at the mean of all
-    items. An item whose squared distance to all centres exceeds λ becomes a new centre. The method is deterministic,
-    but depends on the order of the items.
+    items (Kulis & Jordan 2012). An item whose squared distance to all centres exceeds λ becomes a new centre. λ is that
+    of ``n_clusters`` points by farthest-first traversal. The method is deterministic, but depends on the order of the
+    items.
+
+    Parameters
+    ----------
+    n_clusters : int, default=4
+        Number that is aimed at, and no maximum.
+    random_state : int, RandomState instance or None, default=0
+    verbose : bool, default=False
 
     Attributes
     ----------
-    cluster_centers_ : [K, D]
-    penalty_ : λ, given or by farthest-first
-    objective_history_ : after each of its ``n_iter_`` passes
+    cluster_centers_ : ndarray of shape (n_clusters_, n_features)
+    penalty_ : float
+        λ.
+    n_iter_ : int
+        Passes over the items, of which ``history_`` has the objective.
     """
 
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **CrowdClusterer._parameter_constraints, "n_clusters": [CLUSTERS],
+    }  # fmt: skip
+    penalty_: float
+    n_iter_: int
+
+    def __init__(self, n_clusters: int = 4, *, random_state: Any = 0, verbose: Any = False) -> None:
+        self.n_clusters = n_clusters
+        self.random_state = random_state
+        self.verbose = verbose
+
     def _learn(self, features: np.ndarray) -> None:
-        self.penalty_ = farthest_first(features, self.n_clusters) if self.penalty is None else self.penalty
-        centers, labels = features.mean(0, keepdims=True), np.full(len(features), -1)
-        self.objective_history_: list[float] = []
-        for _ in range(self.max_iter):
-            before, labels = labels, _assigned(features, centers, self.penalty_)
-            centers, _ = block_means(features, labels)
-            within = ((features - centers[labels]) ** 2).sum()
-            self.objective_history_.append(float(within + self.penalty_ * len(centers)))
-            if np.array_equal(before, labels):
-                break
-        self.cluster_centers_, self.n_iter_ = centers, len(self.objective_history_)
+        self.penalty_ = farthest_first(features, self.n_clusters)
+        self.cluster_centers_, objectives = dp_means(features, self.penalty_)
+        self.history_ = [{"epoch": number, "objective": value} for number, value in enumerate(objectives, 1)]
+        self.n_iter_ = len(objectives)
+
+
+def dp_means(features: np.ndarray, penalty: float) -> tuple[np.ndarray, list[float]]:
+    """Centres [K, D] for λ = ``penalty``, and the objective after each pass."""
+    centers, labels = features.mean(0, keepdims=True), np.full(len(features), -1)
+    objectives: list[float] = []
+    for _ in range(_MOST_PASSES):
+        before, labels = labels, _assigned(features, centers, penalty)
+        centers, _ = block_means(features, labels)
+        within = ((features - centers[labels]) ** 2).sum()
+        objectives.append(float(within + penalty * len(centers)))
+        if np.array_equal(before, labels):
+            break
+    return centers, objectives
 
 
 def farthest_first(features: np.ndarray, number: int) -> float:

@@ -3,16 +3,19 @@
 Li et al. 2022 use this name, citing Zhao et al. 2008, for the method that determines the number of clusters of k-means.
 """
 
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import log_ndtr
 from sklearn.cluster import KMeans
 
+from semicrowd.estimators.base import progress
 from semicrowd.methods.unsupervised import NearestCentre
-from semicrowd.settings.fields import number, setting, whole
-from semicrowd.settings.parameters import Parameters
 
+#: Anderson-Darling statistic above which a cluster is split: level .0001.
+_CRITICAL = 1.8692
+#: Clusters, and rounds of splits, at most.
+_MOST_CLUSTERS, _MOST_ROUNDS = 1000, 100
 #: Clusters with fewer items are not tested.
 _FEWEST = 8
 #: Maximal number of iterations of k-means in a round: with hundreds of clusters more are a waste, as splits move the
@@ -20,34 +23,35 @@ _FEWEST = 8
 _PER_ROUND = 30
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class GMeansParameters(Parameters):
-    """Parameters of :class:`GMeans`."""
-
-    critical: float = setting(
-        1.8692, "Anderson-Darling statistic above which a cluster is split; 1.8692: level .0001", number(above=0)
-    )
-    most: int = setting(1000, "maximal number of clusters", whole(1))
-    max_iter: int = setting(100, "maximal number of rounds of splits", whole(1))
-
-
-class GMeans(GMeansParameters, NearestCentre):
+class GMeans(NearestCentre):
     """k-means starting with one cluster; a cluster is split in two if its items are not Gaussian between their centres.
 
-    The two initial centres are on both sides of the cluster's centre, along its principal axis. The test is applied to
-    the items projected on the line between the two final centres. The method is deterministic.
+    The two initial centres are on both sides of the cluster's centre, along its principal axis. The Anderson-Darling
+    test, at level .0001, is applied to the items projected on the line between the two final centres (Hamerly & Elkan
+    2003). The number of clusters is estimated; the method is deterministic; answers are ignored.
+
+    Parameters
+    ----------
+    random_state : int, RandomState instance or None, default=0
+    verbose : bool, default=False
 
     Attributes
     ----------
-    cluster_centers_ : [K, D]
-    n_iter_ : rounds of tests
+    cluster_centers_ : ndarray of shape (n_clusters_, n_features)
+    n_iter_ : int
+        Rounds of tests, of which ``history_`` has the number of clusters.
     """
+
+    n_iter_: int
+
+    def __init__(self, *, random_state: Any = 0, verbose: Any = False) -> None:
+        self.random_state = random_state
+        self.verbose = verbose
 
     def _learn(self, features: np.ndarray) -> None:
         centers = features.mean(0, keepdims=True)
-        self.n_iter_ = 0
-        for _ in range(self.max_iter):
-            self.n_iter_ += 1
+        for number in progress(range(1, _MOST_ROUNDS + 1), "rounds", self.verbose):
+            self.history_.append({"epoch": number, "clusters": len(centers)})
             model = KMeans(
                 len(centers), init=centers, n_init=1, max_iter=_PER_ROUND, random_state=self.seed_
             ).fit(features)  # fmt: skip
@@ -60,10 +64,10 @@ class GMeans(GMeansParameters, NearestCentre):
             ]
             centers = model.cluster_centers_
             same = all(len(one) == 1 for one in split)
-            if (same and model.n_iter_ < _PER_ROUND) or sum(map(len, split)) > min(self.most, len(features)):
+            if (same and model.n_iter_ < _PER_ROUND) or sum(map(len, split)) > min(_MOST_CLUSTERS, len(features)):
                 break
             centers = np.concatenate(split)
-        self.cluster_centers_ = centers
+        self.cluster_centers_, self.n_iter_ = centers, len(self.history_)
 
     def _split(self, items: np.ndarray, center: np.ndarray) -> np.ndarray:
         """The centre of a cluster, or the centres of the two clusters into which it is split."""
@@ -76,7 +80,7 @@ class GMeans(GMeansParameters, NearestCentre):
         two = KMeans(2, init=np.stack([center + step, center - step]), n_init=1, random_state=self.seed_).fit(items)
         first, second = two.cluster_centers_
         statistic = anderson_darling(items @ (first - second))
-        return two.cluster_centers_ if statistic > self.critical else center[None]
+        return two.cluster_centers_ if statistic > _CRITICAL else center[None]
 
 
 def anderson_darling(values: np.ndarray) -> float:

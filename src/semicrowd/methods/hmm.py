@@ -1,61 +1,90 @@
 """A hidden Markov model by maximum likelihood (Rabiner 1989), by hmmlearn."""
 
 import logging
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.utils._param_validation import StrOptions
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.estimators.base import OneShotClusterer, OrderedClusterer
+from semicrowd.estimators.base import CLUSTERS, CrowdClusterer, OrderedClusterer, checked_sequence, progress
 from semicrowd.estimators.inputs import checked_counts
 from semicrowd.fitting.result import Assignment, Result
 from semicrowd.random import stream
-from semicrowd.settings.fields import choice, setting, whole
-from semicrowd.settings.parameters import STARTS, CountedParameters
 
 #: Lower bound of a column's probability in a state, so that unseen counts do not have probability 0.
 _LEAST = 1e-12
+#: Random starts, of which the one with the highest likelihood is kept, and EM iterations of each, at most.
+_STARTS, _MOST_ITERATIONS = 5, 100
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class HMMParameters(CountedParameters):
-    """Parameters of :class:`HMM`."""
+class HMM(OrderedClusterer):
+    """A hidden Markov model with a given number of states, by maximum likelihood; answers are ignored.
 
-    family: str = setting(
-        "gaussian", "emissions: gaussian (diagonal covariance) | multinomial (for counts)",
-        choice("gaussian", "multinomial"),
-    )
-    n_init: int = setting(5, STARTS, whole(1, 100_000))
-    max_iter: int = setting(100, "maximal number of EM iterations", whole(1))
+    The labels are the most probable sequence of states (Viterbi) in the random start with the highest likelihood
+    (Rabiner 1989; EM by hmmlearn). It cannot predict states of new rows.
 
-
-class HMM(HMMParameters, OrderedClusterer, OneShotClusterer):
-    """A hidden Markov model with a given number of states; answers are ignored. It cannot predict states of new rows.
-
-    The labels are the most probable sequence of states (Viterbi) in the random start with the highest likelihood.
+    Parameters
+    ----------
+    n_clusters : int, default=4
+        Number of states.
+    family : {"gaussian", "multinomial"}, default="gaussian"
+        Emissions: Gaussian with diagonal covariance, or multinomial for counts.
+    random_state : int, RandomState instance or None, default=0
+    verbose : bool, default=False
 
     Attributes
     ----------
-    transitions_ : [K, K] transition probabilities from row to column; ``beginning_`` : [K] initial probabilities
-    emissions_ : [K, D] probabilities of the columns (multinomial) or means (gaussian)
-    log_likelihood_ : log-likelihood of the best start, in nats, without the multinomial coefficients
-    n_iter_ : number of its EM iterations
+    transitions_ : ndarray of shape (n_clusters, n_clusters)
+        Transition probabilities from row to column.
+    beginning_ : ndarray of shape (n_clusters,)
+        Initial probabilities.
+    emissions_ : ndarray of shape (n_clusters, n_features)
+        Probabilities of the columns (multinomial) or means (gaussian).
+    log_likelihood_ : float
+        Log-likelihood of the best start, in nats, without the multinomial coefficients.
+    n_iter_ : int
+        Its EM iterations, of which ``history_`` has the log-likelihood.
     """
 
-    def _cluster(self, features: np.ndarray, answers: PairAnnotations | None) -> Result:  # noqa: ARG002 - ignored
-        sequence = self._order(len(features))
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **CrowdClusterer._parameter_constraints, "n_clusters": [CLUSTERS],
+        "family": [StrOptions({"gaussian", "multinomial"})],
+    }  # fmt: skip
+    transitions_: np.ndarray
+    beginning_: np.ndarray
+    emissions_: np.ndarray
+    log_likelihood_: float
+    n_iter_: int
+
+    def __init__(
+        self, n_clusters: int = 4, *, family: str = "gaussian", random_state: Any = 0, verbose: Any = False
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.family = family
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _run(
+        self,
+        features: np.ndarray,
+        answers: PairAnnotations | None,  # noqa: ARG002 - ignored
+        sequence: Any = None,
+    ) -> Result:
+        sequence = checked_sequence(sequence, len(features))
         order = np.argsort(sequence, kind="stable")
         if self.family == "multinomial":
             features = checked_counts(features)
         rows, lengths = features[order], np.unique(sequence, return_counts=True)[1]
-        models = [self._fitted(rows, lengths, start) for start in range(self.n_init)]
+        models = [self._fitted(rows, lengths, start) for start in progress(range(_STARTS), "starts", self.verbose)]
         best = max(models, key=lambda model: model.monitor_.history[-1])
         path = np.empty(len(features), np.int64)
         path[order] = best.predict(rows, lengths)
         self.transitions_, self.beginning_ = best.transmat_, best.startprob_
         self.emissions_ = best.emissionprob_ if self.family == "multinomial" else best.means_
-        self.log_likelihood_, self.n_iter_ = float(best.monitor_.history[-1]), len(best.monitor_.history)
+        course = [float(value) for value in best.monitor_.history]
+        self.history_ = [{"epoch": number, "log_likelihood": value} for number, value in enumerate(course, 1)]
+        self.log_likelihood_, self.n_iter_ = course[-1], len(course)
         assignment = Assignment.hard(path)
         return self._result(assignment, assignment)
 
@@ -72,7 +101,7 @@ class HMM(HMMParameters, OrderedClusterer, OneShotClusterer):
         # Suppress warnings about changes of the API, and about EM iterations without improvement.
         logging.getLogger("hmmlearn").setLevel(logging.ERROR)
         options = {
-            "n_components": self.n_clusters, "n_iter": self.max_iter,
+            "n_components": self.n_clusters, "n_iter": _MOST_ITERATIONS,
             "random_state": int(stream(self.seed_, "hmm", start).integers(2**31)),
         }  # fmt: skip
         model = Counts(**options) if self.family == "multinomial" else hmm.GaussianHMM(**options)

@@ -3,8 +3,7 @@
 The metric is metric-learn's.
 """
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from metric_learn.itml import _BaseITML
@@ -13,18 +12,19 @@ from sklearn.metrics import roc_auc_score
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.links import Links, majority_vote
-from semicrowd.estimators.base import InductiveClusterer
+from semicrowd.estimators.base import CLUSTERS, CrowdClusterer, InductiveClusterer
 from semicrowd.fitting.result import Assignment, Result
 from semicrowd.methods.constrained_kmeans import cluster_means
 from semicrowd.random import stream
-from semicrowd.settings.fields import number, setting, whole
-from semicrowd.settings.parameters import CountedParameters
 
 #: Values of γ that the paper cross-validates over.
 GAMMAS = (0.01, 0.1, 1.0, 10.0)
 
 #: Percentiles of the squared distances that bound must-links from above and cannot-links from below (paper, section 5).
 PERCENTILES = (5, 95)
+
+#: Passes over all links, at most.
+MOST_PASSES = 50
 
 #: So many pairs of items stand for all where there are more.
 MAX_PAIRS = 200_000
@@ -37,42 +37,57 @@ class _Solver(_BaseITML):
         return X, y
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class ITMLParameters(CountedParameters):
-    """Parameters of :class:`ITML`."""
-
-    gamma: float | None = setting(
-        None, "weight of the answers; null: the one of .01, .1, 1, 10 that ranks held-out answers best",
-        number(above=0), optional=True,
-    )  # fmt: skip
-    max_iter: int = setting(50, "passes over all answers", whole(1))
-
-
-class ITML(ITMLParameters, InductiveClusterer):
+class ITML(InductiveClusterer):
     """Majority vote over the annotators, a Mahalanobis metric by ITML, k-means in that metric.
 
-    metric-learn's own bounds are percentiles of distances but are compared with squared distances; here they are
-    percentiles of squared distances, as in the paper.
+    ITML minimises the LogDet divergence of A from the identity subject to (x − y)ᵀ A (x − y) ≤ u for must-links and ≥ l
+    for cannot-links, with slack of weight γ (Davis et al. 2007). metric-learn's own bounds are percentiles of distances
+    but are compared with squared distances; here they are percentiles of squared distances, as in the paper.
 
-    ``gamma=None`` takes the value of the paper's grid whose metric ranks held-out links best (the area under the ROC
-    curve; 30 % of the links, one split), 1 where these are all of one kind. The paper cross-validates with labels.
+    γ is the value of the paper's grid whose metric ranks held-out links best (the area under the ROC curve; 30 % of the
+    links, one split), 1 where these are all of one kind. The paper cross-validates with labels.
+
+    Parameters
+    ----------
+    n_clusters : int, default=4
+    random_state : int, RandomState instance or None, default=0
+    verbose : bool, default=False
 
     Attributes
     ----------
-    cluster_centers_ : [K, D], in the features' own space
-    metric_ : [D, D], A of (x − y)ᵀ A (x − y)
-    gamma_ : the γ used
-    n_iter_ : passes over all links
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+        In the features' own space.
+    metric_ : ndarray of shape (n_features, n_features)
+        A of (x − y)ᵀ A (x − y).
+    gamma_ : float
+        The γ used.
+    n_iter_ : int
+        Passes over all links.
     """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **CrowdClusterer._parameter_constraints, "n_clusters": [CLUSTERS],
+    }  # fmt: skip
+    cluster_centers_: np.ndarray
+    metric_: np.ndarray
+    gamma_: float
+    n_iter_: int
+    _root: np.ndarray
+    _kmeans: KMeans
+
+    def __init__(self, n_clusters: int = 4, *, random_state: Any = 0, verbose: Any = False) -> None:
+        self.n_clusters = n_clusters
+        self.random_state = random_state
+        self.verbose = verbose
 
     def _assign(self, features: np.ndarray) -> Assignment:
         return Assignment.hard(self._kmeans.predict(features @ self._root.T))
 
-    def _cluster(self, features: np.ndarray, answers: PairAnnotations) -> Result:
+    def _run(self, features: np.ndarray, answers: PairAnnotations) -> Result:
         rng = stream(self.seed_, "itml")
         difference, must = _differences(features, majority_vote(answers))
         bounds = np.percentile(_squared_distances(features, rng), PERCENTILES)
-        self.gamma_ = self._choose_gamma(difference, must, bounds, rng) if self.gamma is None else self.gamma
+        self.gamma_ = self._choose_gamma(difference, must, bounds, rng)
         self._root = self._learn(difference, must, bounds, self.gamma_)
         self.metric_ = self._root.T @ self._root
         self._kmeans = KMeans(self.n_clusters, n_init=10, random_state=self.seed_).fit(features @ self._root.T)
@@ -85,7 +100,7 @@ class ITML(ITMLParameters, InductiveClusterer):
         if not len(difference):
             self.n_iter_ = 1  # nothing to learn from
             return np.eye(difference.shape[1])
-        solver = _Solver(gamma=gamma, max_iter=self.max_iter)
+        solver = _Solver(gamma=gamma, max_iter=MOST_PASSES)
         tuples = np.stack([difference, np.zeros_like(difference)], axis=1)
         solver._fit(tuples, np.where(must, 1, -1), bounds=bounds.copy())
         self.n_iter_ = solver.n_iter_

@@ -5,21 +5,22 @@ The answers' similarity matrix is filtered and completed, a metric is regressed 
 are clustered by the similarity that the metric gives them.
 """
 
-from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.cluster import SpectralClustering
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.errors import UserError
-from semicrowd.estimators.base import InductiveClusterer
+from semicrowd.estimators.base import CLUSTERS, CrowdClusterer, InductiveClusterer
 from semicrowd.estimators.inputs import check_memory
 from semicrowd.fitting.result import Assignment, Result
 from semicrowd.methods.constrained_kmeans import cluster_means
-from semicrowd.settings.fields import number, setting, shown
-from semicrowd.settings.parameters import CountedParameters
 
+#: Share of "same" up to which a pair counts as different, and from which it counts as the same.
+LOWER, UPPER = 1 / 3, 2 / 3
+#: λ, in units of the features' mean variance.
+RIDGE = 0.01
 #: Penalty of ADMM; it changes the speed, not the minimum.
 PENALTY = 0.1
 #: Over-relaxation of ADMM; it changes the speed, not the minimum.
@@ -30,30 +31,11 @@ MATRICES = 4
 COMPLETION = 11
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class SemiCrowdParameters(CountedParameters):
-    """Parameters of :class:`SemiCrowd`."""
-
-    lower: float = setting(1 / 3, "share of 'same' up to which a pair counts as different", number(0, 1))
-    upper: float = setting(2 / 3, "and from which it counts as the same", number(0, 1))
-    sparsity: float = setting(1.0, "weight of wrong entries, in units of the theory's value", number(above=0))
-    ridge: float = setting(0.01, "in units of the features' mean variance", number(0))
-
-    def check_parameters(self, group: str = "") -> None:
-        """As everywhere; the thresholds must be in order, too."""
-        super().check_parameters(group)
-        if not self.lower < self.upper:
-            prefix = f"{group}." if group else ""
-            raise UserError(
-                f"{prefix}lower={shown(self.lower)}, {prefix}upper={shown(self.upper)}: expected lower < upper"
-            )
-
-
-class SemiCrowd(SemiCrowdParameters, InductiveClusterer):
-    """Similarity of the annotated items by robust matrix completion, metric by regression, spectral clustering.
+class MatrixCompletion(InductiveClusterer):
+    """SemiCrowd: robust matrix completion of the answers, metric by regression on it, spectral clustering.
 
     1. Similarity of a pair: the share of its answers that say "same".
-    2. Filter: 1 from ``upper`` on, 0 up to ``lower``; pairs in between count as not answered.
+    2. Filter: 1 from ⅔ on, 0 up to ⅓; pairs in between count as not answered.
     3. Completion: the matrix A of :func:`complete`, over the annotated items.
     4. Metric: M = (C + λI)⁻¹ (Xᵀ A X / n²) (C + λI)⁻¹ with X the features of the annotated items less their mean and
        C = Xᵀ X / n: ridge regression of A on xᵀ M y. M is made positive semidefinite.
@@ -61,30 +43,50 @@ class SemiCrowd(SemiCrowdParameters, InductiveClusterer):
 
     Memory is quadratic in the number of items.
 
-    The paper has two thresholds, for many answers a pair; with few, ⅓ and ⅔ leave out the pairs on which the annotators
-    disagree about evenly (chosen without labels). ``sparsity`` is the weight of the wrong entries in units of the value
-    that Candès, Li, Ma & Wright 2011 prove for partly observed matrices (theorem 1.2): 1/√(share of entries observed ×
-    n). ``ridge``, λ, is small: it is there for features that depend on each other.
+    The paper (Yi, Jin, Jain, Jain & Yang 2012) has two thresholds, for many answers a pair; with few, ⅓ and ⅔ leave out
+    the pairs on which the annotators disagree about evenly (chosen without labels). The weight of the wrong entries is
+    the value that Candès, Li, Ma & Wright 2011 prove for partly observed matrices (theorem 1.2): 1/√(share of entries
+    observed × n). λ is small: it is there for features that depend on each other.
+
+    Parameters
+    ----------
+    n_clusters : int, default=4
+    random_state : int, RandomState instance or None, default=0
+    verbose : bool, default=False
 
     Attributes
     ----------
-    cluster_centers_ : [K, D]
-    metric_ : [D, D], M
-    completed_ : [N_a, N_a], A over ``pairs.annotated``
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+    metric_ : ndarray of shape (n_features, n_features)
+        M.
+    completed_ : ndarray of shape (n_annotated, n_annotated)
+        A over ``pairs.annotated``.
     """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **CrowdClusterer._parameter_constraints, "n_clusters": [CLUSTERS],
+    }  # fmt: skip
+    cluster_centers_: np.ndarray
+    metric_: np.ndarray
+    completed_: np.ndarray
+    _mean: np.ndarray
+
+    def __init__(self, n_clusters: int = 4, *, random_state: Any = 0, verbose: Any = False) -> None:
+        self.n_clusters = n_clusters
+        self.random_state = random_state
+        self.verbose = verbose
 
     def _assign(self, features: np.ndarray) -> Assignment:
         return Assignment.hard(np.argmin(cdist(self._embed(features), self._embed(self.cluster_centers_)), axis=1))
 
-    def _cluster(self, features: np.ndarray, answers: PairAnnotations) -> Result:
-        check_memory("semicrowd", "similarities", len(features), MATRICES)
-        check_memory("semicrowd", "answers", len(answers.annotated), COMPLETION)
+    def _run(self, features: np.ndarray, answers: PairAnnotations) -> Result:
+        check_memory("matrix_completion", "similarities", len(features), MATRICES)
+        check_memory("matrix_completion", "answers", len(answers.annotated), COMPLETION)
         items = answers.annotated
-        similarity, observed = filtered_similarity(answers, self.lower, self.upper)
-        weight = self.sparsity / np.sqrt(observed.mean() * len(items))
-        self.completed_ = complete(similarity, observed, weight)
+        similarity, observed = filtered_similarity(answers)
+        self.completed_ = complete(similarity, observed, 1 / np.sqrt(observed.mean() * len(items)))
         self._mean = features[items].mean(axis=0)
-        self.metric_ = regress_metric(features[items] - self._mean, self.completed_, self.ridge)
+        self.metric_ = regress_metric(features[items] - self._mean, self.completed_, RIDGE)
         embedded = self._embed(features)
         # Without a path between all items spectral clustering would warn and separate the parts, whatever their size.
         affinity = np.maximum(embedded @ embedded.T, 0.0)
@@ -100,7 +102,7 @@ class SemiCrowd(SemiCrowdParameters, InductiveClusterer):
         return (features - self._mean) @ (vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
-def filtered_similarity(pairs: PairAnnotations, lower: float, upper: float) -> tuple[np.ndarray, np.ndarray]:
+def filtered_similarity(pairs: PairAnnotations) -> tuple[np.ndarray, np.ndarray]:
     """Similarity 0 or 1 and whether it counts, [N_a, N_a] each, of ``pairs.annotated``.
 
     An item is similar to itself.
@@ -112,8 +114,8 @@ def filtered_similarity(pairs: PairAnnotations, lower: float, upper: float) -> t
     np.add.at(answers, (i, j), 1)
     same, answers = same + same.T, answers + answers.T
     average = np.divide(same, answers, out=np.full((n, n), np.nan), where=answers > 0)
-    similarity = average >= upper
-    observed = similarity | (average <= lower)
+    similarity = average >= UPPER
+    observed = similarity | (average <= LOWER)
     np.fill_diagonal(similarity, True)
     np.fill_diagonal(observed, True)
     return similarity.astype(float), observed
@@ -154,7 +156,7 @@ def _shrink(values: np.ndarray, threshold: float) -> np.ndarray:
 
 
 def regress_metric(features: np.ndarray, similarity: np.ndarray, ridge: float) -> np.ndarray:
-    """M [D, D], symmetric: the regression of similarity [n, n] on x_iᵀ M x_j; see :class:`SemiCrowd`, step 4.
+    """M [D, D], symmetric: the regression of similarity [n, n] on x_iᵀ M x_j; see :class:`MatrixCompletion`, step 4.
 
     With ``ridge`` 0 it minimises Σ_ij (similarity_ij − x_iᵀ M x_j)².
     """
