@@ -3,30 +3,26 @@
 Chang, Chen, Castaldi, Cho, Glass & Dy, ICML 2017; SCDC paper, App. C. The SCDC paper's main baselines (section 5.2).
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from numbers import Integral, Real
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
+from sklearn.utils._param_validation import Interval
 from torch import Tensor, nn
 
 from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.two_coin import QUALITY_PRIOR
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.data.preparation import ColumnScaler
 from semicrowd.errors import UserError
-from semicrowd.estimators.base import CrowdClusterer
+from semicrowd.estimators.base import CLUSTERS, COUNT, CrowdClusterer, progress
 from semicrowd.expfam import dirichlet
-from semicrowd.fitting.iterate import Method, iterate
-from semicrowd.fitting.monitor import Monitor
 from semicrowd.fitting.result import Assignment, Result
-from semicrowd.inference.mcvc import Experts, Prior, initial_experts, used_views
+from semicrowd.inference.mcvc import Prior, initial_experts, used_views
 from semicrowd.nets.mlp import MLP, choose_restarts
 from semicrowd.random import torch_stream
-from semicrowd.settings.fields import each, flag, number, setting, whole
-from semicrowd.settings.parameters import QUALITY_PRIOR, STANDARDIZE, WIDTHS, CountedParameters
 from semicrowd.starts.answer_classifier import AnswerNetworks, cosine
-from semicrowd.starts.recent import ProgressCallback
 
 #: Views without annotators are removed after each such number of steps.
 _PRUNE_EVERY = 50
@@ -34,39 +30,14 @@ _PRUNE_EVERY = 50
 _SHOW_EVERY = 10
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class MCVCParameters(CountedParameters):
-    """Parameters of :class:`MCVC`."""
-
-    n_views: int = setting(5, "maximal number of views (groups of annotators)", whole(1, 10_000))
-    n_restarts: int = setting(20, "restarts, of which the one with the highest bound is kept", whole(1, 100_000))
-    hidden: tuple[int, ...] = setting((), "widths of hidden layers; MCVC is linear", WIDTHS)
-    quality_prior: tuple[float, float] = setting(
-        QUALITY_PRIOR, "Beta prior of sensitivity and specificity", each(number(above=0), "[10.0, 1.0]", length=2)
-    )
-    learning_rate: float = setting(0.1, "initial learning rate of Adam", number(above=0))
-    n_steps: int = setting(300, "steps of Adam", whole(1))
-    n_held: int = setting(40, "number of first steps in which the annotators' rates stay at their prior", whole(0))
-    standardize: bool = setting(True, STANDARDIZE, flag())
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class DeepMCVCParameters(MCVCParameters):
-    """Parameters of :class:`DeepMCVC`."""
-
-    hidden: tuple[int, ...] = setting((40, 40), "widths of hidden layers", WIDTHS)
-    learning_rate: float = setting(0.03, "initial learning rate of Adam", number(above=0))
-    n_steps: int = setting(600, "steps of Adam", whole(1))
-
-
-class MCVC(MCVCParameters, CrowdClusterer):
+class MCVC(CrowdClusterer):
     """Discriminative clustering views, one for each group of annotators, fitted to noisy answers.
 
     In view g an item belongs to cluster k with probability softmax(x W_g + b_g)_k. The answers of an annotator follow
-    one of the views, with the annotator's sensitivity and specificity. Inference is variational, with point estimates
-    of the weights: Adam on the weights, and exact updates of all other posteriors (:mod:`semicrowd.inference.mcvc`).
-    All restarts are fitted at once, and the one with the highest bound is kept. Features are standardised first, as in
-    the released code (``standardize``).
+    one of the views, with the annotator's sensitivity and specificity (Chang et al. 2017). Inference is variational,
+    with point estimates of the weights: Adam on the weights, and exact updates of all other posteriors
+    (:mod:`semicrowd.inference.mcvc`). All restarts are fitted at once, and the one with the highest bound is kept.
+    Features are standardised first, as in the released code.
 
     Only annotated items are used for training. The priors and the number of restarts are those of the released code:
     N(0, 1) for each weight, Beta(10, 1) for sensitivity and specificity, Beta(1, 1) for the stick-breaking weights, 20
@@ -74,17 +45,69 @@ class MCVC(MCVCParameters, CrowdClusterer):
     bound. "All items in one cluster, all annotators guess" is a fixed point of the updates; the fit avoids it by
     keeping the annotators' rates at their prior in the first steps.
 
+    Parameters
+    ----------
+    n_clusters : int, default=4
+    n_views : int, default=5
+        Maximal number of views (groups of annotators).
+    n_restarts : int, default=20
+        Restarts, of which the one with the highest bound is kept.
+    learning_rate : float, default=0.1
+        Initial learning rate of Adam.
+    n_steps : int, default=300
+        Steps of Adam.
+    n_held : int, default=40
+        Number of first steps in which the annotators' rates stay at their prior.
+    random_state : int, RandomState instance or None, default=0
+    verbose : bool, default=False
+
     Attributes
     ----------
-    view_labels_ : [G', N] clusters in each view that has annotators, in decreasing order of their number; ``labels_``
-        is the first view
-    expert_view_ : [M] view of each annotator
-    sensitivity_shape_, specificity_shape_ : [M, 2] shape parameters of the annotators' Beta posteriors
-    sensitivity_, specificity_ : [M] their means
-    bound_ : variational bound of the restart that was kept; ``bounds_`` [R] has those of all restarts
-    scaler_ : the fitted ColumnScaler
-    weights_ : weights of the networks of the views, by name
+    view_labels_ : ndarray of shape (n_views_with_annotators, n_samples)
+        Clusters in each view that has annotators, in decreasing order of their number; ``labels_`` is the first view.
+    expert_view_ : ndarray of shape (n_annotators,)
+        View of each annotator.
+    sensitivity_shape_, specificity_shape_ : ndarray of shape (n_annotators, 2)
+        Shape parameters of the annotators' Beta posteriors.
+    sensitivity_, specificity_ : ndarray of shape (n_annotators,)
+        Their means.
+    bound_, bounds_ : float, ndarray of shape (n_restarts,)
+        Variational bound of the restart that was kept, and of all restarts.
+    scaler_ : ColumnScaler
+    weights_ : dict
+        Weights of the networks of the views, by name.
     """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **CrowdClusterer._parameter_constraints, "n_clusters": [CLUSTERS], "n_views": [COUNT], "n_restarts": [COUNT],
+        "learning_rate": [Interval(Real, 0, None, closed="neither")], "n_steps": [COUNT],
+        "n_held": [Interval(Integral, 0, None, closed="left")],
+    }  # fmt: skip
+    #: Widths of hidden layers.
+    _hidden: ClassVar[list[int]] = []
+    view_labels_: np.ndarray
+    expert_view_: np.ndarray
+    sensitivity_shape_: np.ndarray
+    specificity_shape_: np.ndarray
+    sensitivity_: np.ndarray
+    specificity_: np.ndarray
+    bound_: float
+    bounds_: np.ndarray
+    scaler_: ColumnScaler
+    weights_: dict
+
+    def __init__(
+        self, n_clusters: int = 4, *, n_views: int = 5, n_restarts: int = 20, learning_rate: float = 0.1,
+        n_steps: int = 300, n_held: int = 40, random_state: Any = 0, verbose: Any = False,
+    ) -> None:  # fmt: skip
+        self.n_clusters = n_clusters
+        self.n_views = n_views
+        self.n_restarts = n_restarts
+        self.learning_rate = learning_rate
+        self.n_steps = n_steps
+        self.n_held = n_held
+        self.random_state = random_state
+        self.verbose = verbose
 
     def predict_proba(self, X: Any, view: int = 0) -> np.ndarray:
         """Cluster probabilities [N, K] of items in one of the views of ``view_labels_``."""
@@ -103,123 +126,115 @@ class MCVC(MCVCParameters, CrowdClusterer):
         super().number_clusters()
         self.view_labels_[0] = self.labels_
 
-    def _run(self, features: np.ndarray, answers: PairAnnotations | None, monitor: Monitor) -> Result:
-        assert answers is not None
-        scaler = ColumnScaler(with_mean=self.standardize, with_std=self.standardize, indicators=self.indicators)
-        self.scaler_ = scaler.fit(features)
-        return iterate(_Fit(self, features, answers), monitor)
+    def _run(self, features: np.ndarray, answers: PairAnnotations) -> Result:
+        self.scaler_ = ColumnScaler(indicators=self.indicators).fit(features)
+        graph, annotators = answers.index.graph, answers.num_annotators
+        items = self._standardised(features)[torch.from_numpy(graph.items)]
+        quality = torch.tensor(QUALITY_PRIOR, dtype=torch.float64)
+        prior = Prior(dirichlet.to_natural(quality), dirichlet.to_natural(torch.ones(2, dtype=torch.float64)))
+        views, restarts = min(self.n_views, annotators), range(self.n_restarts)
+        draws = [
+            torch.rand(annotators, views, dtype=torch.float64, generator=torch_stream(self.seed_, "mcvc-views", r))
+            for r in restarts
+        ]
+        view = torch.stack(draws)
+        experts = initial_experts(view / view.sum(-1, keepdim=True), prior)
+        net = self._network([torch_stream(self.seed_, "mcvc", r, g) for r in restarts for g in range(views)])
+        fit = AnswerNetworks(net, experts, prior, graph)
+        for step in progress(range(self.n_steps), "steps", self.verbose):
+            if step and step % _PRUNE_EVERY == 0:
+                fit = _without_empty_views(fit, prior, graph)
+            rate = cosine(self.learning_rate, step, self.n_steps)
+            agreement = fit.step(_probabilities(fit.net, items, self.n_restarts), rate, held=step < self.n_held)
+            if (step + 1) % _SHOW_EVERY == 0 or step + 1 == self.n_steps:
+                self.history_.append({"epoch": step + 1, "elbo/epoch": float(fit.bound(agreement).max())})
+        with torch.no_grad():
+            agreement, _ = graph.agreement(_probabilities(fit.net, items, self.n_restarts))
+            fit.update_annotators(agreement)
+            return self._take(fit, fit.bound(agreement), features)
+
+    def _take(self, fit: AnswerNetworks, bounds: Tensor, features: np.ndarray) -> Result:
+        """The restart with the highest bound, its views in decreasing order of the number of their annotators."""
+        experts, best = fit.experts, int(bounds.argmax())
+        view = experts.view[best]
+        popularity = view.sum(0)
+        order = popularity.argsort(descending=True, stable=True)
+        order = order[popularity[order] > 0.5]
+        net = choose_restarts(fit.net, order + best * view.shape[-1])
+        self.weights_ = {name: weight.detach() for name, weight in net.state_dict().items()}
+        self.bounds_, self.bound_ = bounds.numpy(), float(bounds[best])
+        self.expert_view_ = view[:, order].argmax(-1).numpy()
+        shapes = [dirichlet.to_standard(eta)[best].numpy() for eta in (experts.sensitivity, experts.specificity)]
+        self.sensitivity_shape_, self.specificity_shape_ = shapes
+        self.sensitivity_, self.specificity_ = (shape[:, 0] / shape.sum(-1) for shape in shapes)
+        views = self._views(features)
+        self.view_labels_ = views.argmax(-1)
+        assignment = Assignment.of(views[0])
+        return self._result(assignment, assignment, WorkerPosterior(shapes[0][None], shapes[1][None]))
 
     def _standardised(self, features: np.ndarray) -> Tensor:
         return torch.from_numpy(self.scaler_.transform(features).astype(np.float32))
 
     def _network(self, generators: list[torch.Generator]) -> nn.Module:
-        hidden = [int(width) for width in self.hidden]
-        return MLP(self.n_features_in_, hidden, (int(self.n_clusters),), generators, linear_skip=False)
+        return MLP(self.n_features_in_, self._hidden, (int(self.n_clusters),), generators, linear_skip=False)
 
     @torch.no_grad()
     def _views(self, features: np.ndarray) -> np.ndarray:
         """Cluster probabilities [G', N, K] in every view."""
         net = self._network([torch.Generator()] * len(next(iter(self.weights_.values()))))
         net.load_state_dict(self.weights_)
-        return _probabilities(net, self._standardised(features)).numpy()
+        return np.asarray(_probabilities(net, self._standardised(features), 1)[0])
 
 
-class DeepMCVC(DeepMCVCParameters, MCVC):
-    """:class:`MCVC` whose views are networks with hidden layers, by default the paper's 40 and 40 ReLU units.
+class DeepMCVC(MCVC):
+    """:class:`MCVC` whose views are networks with the SCDC paper's two hidden layers of 40 ReLU units (appendix C).
 
     Otherwise it is the same: each weight of the network has the prior N(0, 1). Learning rate and number of steps were
     chosen by the bound. Attributes are those of :class:`MCVC`.
+
+    Parameters
+    ----------
+    n_clusters : int, default=4
+    n_views : int, default=5
+        Maximal number of views (groups of annotators).
+    n_restarts : int, default=20
+        Restarts, of which the one with the highest bound is kept.
+    learning_rate : float, default=0.03
+        Initial learning rate of Adam.
+    n_steps : int, default=600
+        Steps of Adam.
+    n_held : int, default=40
+        Number of first steps in which the annotators' rates stay at their prior.
+    random_state : int, RandomState instance or None, default=0
+    verbose : bool, default=False
     """
 
+    _hidden: ClassVar[list[int]] = [40, 40]
 
-class _Fit(Method):
-    """MCVC's steps on the annotated items; all restarts and views at once."""
-
-    def __init__(self, model: MCVC, features: np.ndarray, answers: PairAnnotations) -> None:
-        self.model, self.features, self.iterations = model, features, model.n_steps
-        self.graph = answers.index.graph
-        self.items = model._standardised(features)[torch.from_numpy(self.graph.items)]
-        self.restarts, self.annotators = model.n_restarts, answers.num_annotators
-        quality = torch.tensor([float(shape) for shape in model.quality_prior], dtype=torch.float64)
-        self.prior = Prior(dirichlet.to_natural(quality), dirichlet.to_natural(torch.ones(2, dtype=torch.float64)))
-
-    def start(self, progress: ProgressCallback) -> None:  # noqa: ARG002 - too short to report progress
-        """Initialise networks and views at random."""
-        seed, views = self.model.seed_, min(self.model.n_views, self.annotators)
-        streams = [torch_stream(seed, "mcvc", r, g) for r in range(self.restarts) for g in range(views)]
-        draws = [
-            torch.rand(self.annotators, views, dtype=torch.float64, generator=torch_stream(seed, "mcvc-views", r))
-            for r in range(self.restarts)
-        ]
-        view = torch.stack(draws)
-        experts = initial_experts(view / view.sum(-1, keepdim=True), self.prior)
-        self.fit = AnswerNetworks(self.model._network(streams), experts, self.prior, self.graph)
-
-    def step(self, iteration: int) -> Mapping[str, float]:
-        """One step of Adam; every few steps it returns the bound of the best restart."""
-        if iteration and iteration % _PRUNE_EVERY == 0:
-            self._drop_empty_views()
-        rate = cosine(self.model.learning_rate, iteration, self.iterations)
-        agreement = self.fit.step(self._eta(), rate, held=iteration < self.model.n_held)
-        if (iteration + 1) % _SHOW_EVERY and iteration + 1 < self.iterations:
-            return {}
-        return {"elbo/epoch": float(self.fit.bound(agreement).max())}
-
-    def state(self) -> dict[str, Any]:
-        """Networks, annotators and optimizer."""
-        return {
-            "net": self.fit.net.state_dict(), "experts": tuple(self.fit.experts),
-            "optimizer": self.fit.optimizer.state_dict(),
-        }  # fmt: skip
-
-    def load_state(self, state: Mapping[str, Any]) -> None:
-        """Restore what :meth:`state` returned."""
-        experts = Experts(*state["experts"])
-        net = self.model._network([torch.Generator()] * (self.restarts * experts.view.shape[-1]))
-        net.load_state_dict(state["net"])
-        self.fit = AnswerNetworks(net, experts, self.prior, self.graph)
-        self.fit.optimizer.load_state_dict(state["optimizer"])
-
-    @torch.no_grad()
-    def result(self) -> Result:
-        """The restart with the highest bound, its views in decreasing order of the number of their annotators."""
-        agreement, _ = self.graph.agreement(self._eta())
-        self.fit.update_annotators(agreement)
-        bounds, experts, model = self.fit.bound(agreement), self.fit.experts, self.model
-        best = int(bounds.argmax())
-        view = experts.view[best]
-        popularity = view.sum(0)
-        order = popularity.argsort(descending=True, stable=True)
-        order = order[popularity[order] > 0.5]
-        net = choose_restarts(self.fit.net, order + best * view.shape[-1])
-        model.weights_ = {name: weight.detach() for name, weight in net.state_dict().items()}
-        model.bounds_, model.bound_ = bounds.numpy(), float(bounds[best])
-        model.expert_view_ = view[:, order].argmax(-1).numpy()
-        shapes = [dirichlet.to_standard(eta)[best].numpy() for eta in (experts.sensitivity, experts.specificity)]
-        model.sensitivity_shape_, model.specificity_shape_ = shapes
-        model.sensitivity_, model.specificity_ = (shape[:, 0] / shape.sum(-1) for shape in shapes)
-        views = model._views(self.features)
-        model.view_labels_ = views.argmax(-1)
-        assignment = Assignment.of(views[0])
-        return model._result(assignment, assignment, WorkerPosterior(shapes[0][None], shapes[1][None]))
-
-    def _eta(self) -> Tensor:
-        return _probabilities(self.fit.net, self.items).unflatten(0, (self.restarts, -1))
-
-    def _drop_empty_views(self) -> None:
-        experts = self.fit.experts
-        keep, views = used_views(experts), experts.view.shape[-1]
-        if keep.shape[-1] == views:
-            return
-        first = views * torch.arange(len(keep))[:, None]
-        view = experts.view.gather(-1, keep[:, None].expand(-1, experts.view.shape[1], -1))
-        sticks = experts.sticks[:, : keep.shape[-1] - 1]
-        experts = experts._replace(view=view / view.sum(-1, keepdim=True), sticks=sticks)
-        net = choose_restarts(self.fit.net, (first + keep).flatten())
-        self.fit = AnswerNetworks(net, experts, self.prior, self.graph)
+    def __init__(
+        self, n_clusters: int = 4, *, n_views: int = 5, n_restarts: int = 20, learning_rate: float = 0.03,
+        n_steps: int = 600, n_held: int = 40, random_state: Any = 0, verbose: Any = False,
+    ) -> None:  # fmt: skip
+        super().__init__(
+            n_clusters, n_views=n_views, n_restarts=n_restarts, learning_rate=learning_rate, n_steps=n_steps,
+            n_held=n_held, random_state=random_state, verbose=verbose,
+        )  # fmt: skip
 
 
-def _probabilities(net: nn.Module, items: Tensor) -> Tensor:
-    """Cluster probabilities [R · G, B, K] of items [B, D]."""
+def _without_empty_views(fit: AnswerNetworks, prior: Prior, graph: Any) -> AnswerNetworks:
+    """The same fit without the views that have no annotators."""
+    experts = fit.experts
+    keep, views = used_views(experts), experts.view.shape[-1]
+    if keep.shape[-1] == views:
+        return fit
+    first = views * torch.arange(len(keep))[:, None]
+    view = experts.view.gather(-1, keep[:, None].expand(-1, experts.view.shape[1], -1))
+    sticks = experts.sticks[:, : keep.shape[-1] - 1]
+    experts = experts._replace(view=view / view.sum(-1, keepdim=True), sticks=sticks)
+    return AnswerNetworks(choose_restarts(fit.net, (first + keep).flatten()), experts, prior, graph)
+
+
+def _probabilities(net: nn.Module, items: Tensor, restarts: int) -> Tensor:
+    """Cluster probabilities [R, G, B, K] of items [B, D]."""
     # Transposed, because softmax over a short last axis is several times slower.
-    return net(items)[0].mT.contiguous().softmax(1).mT
+    return net(items)[0].mT.contiguous().softmax(1).mT.unflatten(0, (restarts, -1))
