@@ -207,14 +207,18 @@ class Run:
     def _draw(self, result: Evaluation, likeliest: Likeliest | None) -> None:
         """Write the figures. matplotlib is imported here, since this is slow and not every run draws figures."""
         from semicrowd.figures.run import SAMPLES_IMAGE, SAMPLES_POINTS, run_figures
-        from semicrowd.training.callbacks import read_snapshots
 
+        snapshots = None
+        if (self.folder / "snapshots.npz").exists():  # of trainer=snapshots; Lightning takes long to import
+            from semicrowd.training.callbacks import read_snapshots
+
+            snapshots = read_snapshots(self.folder)
         generated = None
         if hasattr(self.model, "generate"):
             number = SAMPLES_POINTS if self.data.image_shape is None else SAMPLES_IMAGE
             generated = self.model.generate(number, self.cfg.seed), self.model.cluster_weights_
         run_figures(self.folder / "figures", self.name, self.data, result, self.model.history_, generated,
-                    read_snapshots(self.folder), likeliest)  # fmt: skip
+                    snapshots, likeliest)  # fmt: skip
 
 
 def run_name(content: Mapping[str, Any], choices: Mapping[str, str], overrides: Sequence[str]) -> str:

@@ -1,13 +1,13 @@
 """Images side by side: rows of a data set's images, or images that a model has generated."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from semicrowd.figures.style import new_figure, percent
-from semicrowd.fitting.snapshots import Snapshots
 from semicrowd.metrics import USED_SHARE
 
 #: Grey between the images.
@@ -84,7 +84,7 @@ def image_samples(samples: np.ndarray, weights: np.ndarray, image_shape: tuple[i
 _COLUMN = 0.27
 
 
-def training_samples(snapshots: Snapshots, image_shape: tuple[int, ...], title: str) -> Figure:
+def training_samples(snapshots: Any, image_shape: tuple[int, ...], title: str) -> Figure:
     """One sample of every cluster after each epoch, as bright as the cluster is large.
 
     An image is multiplied by the cluster's proportion over the largest one of that epoch. The columns are ordered by

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -13,7 +14,6 @@ from semicrowd.figures.plane import sampled_points, scatter
 from semicrowd.figures.style import save
 from semicrowd.figures.training import curves, restarts
 from semicrowd.figures.workers import workers
-from semicrowd.fitting.snapshots import Snapshots
 from semicrowd.metrics import cluster_counts
 
 #: Samples of a cluster in a figure of images.
@@ -29,7 +29,7 @@ def run_figures(
     result: Evaluation,
     rows: Sequence[Mapping[str, float]],
     generated: tuple[np.ndarray, np.ndarray] | None = None,
-    snapshots: Snapshots | None = None,
+    snapshots: Any = None,
     likeliest: Likeliest | None = None,
 ) -> list[Path]:
     """Draw every figure that the run's data allow; the files, in ``folder``.
