@@ -113,7 +113,7 @@ class Run:
         hydra = HydraConfig.get()
         folder = Path(hydra.runtime.output_dir)
         overrides = list(hydra.overrides.task)
-        choices = {name: str(choice) for name, choice in hydra.runtime.choices.items() if not name.startswith("hydra/")}
+        choices = {name: one for name, one in hydra.runtime.choices.items() if not name.startswith("hydra/")}
         (folder / METRICS).unlink(missing_ok=True)  # of an earlier run in this folder: what it says is no longer so
         origin = provenance(shlex.join([*PROGRAM.split(), *overrides]), overrides, data, answers)
         write_json(folder / PROVENANCE, origin)
@@ -127,6 +127,8 @@ class Run:
     def content(self) -> dict[str, Any]:
         """The resolved configuration, as plain values."""
         found: Any = OmegaConf.to_container(self.cfg, resolve=True)
+        if "trainer" in found["model"]:
+            found["model"]["trainer"] = "${trainer}"  # once is enough
         return found
 
     @property

@@ -101,9 +101,11 @@ class Tracker:
                 final[_allowed(f"annotator weight/{name.replace('/', '_')}")] = weight
         entries = [Metric(name, _finite(value), now, 0) for name, value in final.items()]
         if getattr(run.model, "trainer", None) is None:  # Lightning's logger has those of the others
-            entries += [Metric(f"curve/{_allowed(name.replace('/', ' '))}", _finite(value), now, int(row["epoch"]))
-                        for row in run.model.history_ for name, value in row.items() if name != "epoch"]  # fmt: skip
-        params = [Param(f"params.{name}", str(value)[:_LONGEST]) for name, value in run.model.params_.items()]
+            entries += [Metric(_allowed(name), _finite(value), now, int(row["epoch"]))
+                        for row in run.model.history_ for name, value in row.items() if name not in final]  # fmt: skip
+        known = parameters(run.content)
+        params = [Param(f"model.{name}", str(value)[:_LONGEST]) for name, value in run.model.params_.items()
+                  if f"model.{name}" not in known]  # fmt: skip
         tags = [RunTag("warnings", "; ".join(run.warnings)[:_LONGEST])] if run.warnings else []
         with self._noted():
             for start in range(0, len(entries), 1000):  # the most that MLflow takes at once
@@ -164,7 +166,8 @@ def start(cfg: "DictConfig", run: "Run") -> Iterator[Tracker]:
         "mlflow.source.git.commit": origin["git_commit"], "git.dirty": origin["git_dirty"], "folder": run.folder,
         **{f"sha256.{name}": digest for name, digest in origin["data_hashes"].items()},
     }  # fmt: skip
-    tracker = open_run(run.name, tags, {**run.choices, **parameters(run.content)})
+    choices = {name: choice for name, choice in run.choices.items() if choice is not None}
+    tracker = open_run(run.name, tags, choices | parameters(run.content))
     try:
         yield tracker
     except BaseException as error:
@@ -174,15 +177,14 @@ def start(cfg: "DictConfig", run: "Run") -> Iterator[Tracker]:
     tracker.end()
 
 
-def parameters(content: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """A configuration by dotted names, without what does not change a result."""
-    flat: dict[str, Any] = {}
-    for name, value in content.items():
-        if isinstance(value, Mapping) and prefix + name not in ("logger", "trainer.logger", "model.trainer"):
-            flat |= parameters(value, f"{prefix}{name}.")
-        elif not isinstance(value, Mapping) and name not in ("figures", "verbose", "_target_", "_partial_"):
-            flat[prefix + name] = value
-    return flat
+def parameters(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Of a configuration by dotted names: what can change a result and has a value; the fit sets the others."""
+    groups = {name: content[name] for name in ("data", "annotations", "model")}
+    flat = {f"{group}.{name}": value for group, settings in groups.items() for name, value in settings.items()}
+    flat |= {name: content[name] for name in ("seed", "protocol", "held_out")}
+    flat |= {f"trainer.{name}": content["trainer"][name] for name in ("devices", "num_nodes") if content["trainer"]}
+    kept = {name: value for name, value in flat.items() if value is not None and ".".join(name.split(".")[1:])[:1] != "_"}
+    return {name: value for name, value in kept.items() if name not in ("model.trainer", "model.verbose")}
 
 
 def _allowed(name: str) -> str:
