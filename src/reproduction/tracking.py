@@ -183,8 +183,8 @@ def parameters(content: Mapping[str, Any]) -> dict[str, Any]:
     flat = {f"{group}.{name}": value for group, settings in groups.items() for name, value in settings.items()}
     flat |= {name: content[name] for name in ("seed", "protocol", "held_out")}
     flat |= {f"trainer.{name}": content["trainer"][name] for name in ("devices", "num_nodes") if content["trainer"]}
-    kept = {name: value for name, value in flat.items() if value is not None and ".".join(name.split(".")[1:])[:1] != "_"}
-    return {name: value for name, value in kept.items() if name not in ("model.trainer", "model.verbose")}
+    left_out = ("model.trainer", "model.verbose")
+    return {name: one for name, one in flat.items() if one is not None and "._" not in name and name not in left_out}
 
 
 def _allowed(name: str) -> str:
