@@ -33,7 +33,9 @@ def gibbs(quick: bool = False) -> None:
     rows = []
     plain = _seconds(lambda: _plain_sweep(counts, begun.z.copy(), begun.alpha, stream(0, "bench/plain")))
     for name, loss in (("DPM", ""), ("DDPM-L", "logistic"), ("DDPM-S", "svm")):
-        chain = _like(begun, _chain(counts, loss))
+        chain = _chain(counts, loss)
+        chain.begin(begun.z.copy())
+        chain.alpha = begun.alpha
         seconds = _of_sweep(chain, sweeps)
         ratio = (f"{plain / seconds:.0f}", at_least(plain / seconds, _RATIO)) if not loss else ("", "")
         rows.append((name, str(chain.clusters), f"{1000 * seconds:.1f}", f"{1 / seconds:.1f}",
@@ -70,11 +72,6 @@ def _chain(counts: np.ndarray, loss: str) -> Chain:
         seen = (counts - counts.mean(0)) / np.where(spread > 0, spread, 1) / np.sqrt(counts.shape[1])
         planes = Hyperplanes(rotated(np.column_stack([seen, np.ones(len(seen))]))[0], loss, 1.0)
     return Chain(Model(multinomial(counts, _DIRICHLET), len(counts), planes=planes))
-
-
-def _like(begun: Chain, chain: Chain) -> Chain:
-    chain.load_state({name: np.copy(value) if np.ndim(value) else value for name, value in begun.state().items()})
-    return chain
 
 
 def _planted(items: int, clusters: int, loss: str) -> Chain:

@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils._param_validation import StrOptions
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.crowd.orientation import signed_embedding
+from semicrowd.crowd.cells import signed_embedding
 from semicrowd.crowd.two_coin import QUALITY_PRIOR, answer_weights, hits_and_misses, log_evidence
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.data.preparation import ColumnScaler
@@ -35,7 +35,7 @@ class SignedSpectral(CrowdClusterer):
 
     An answer "same" is an edge of weight +1, "different" of −1. The items are embedded by the eigenvectors of the
     smallest eigenvalues of the normalised signed Laplacian I − D^(−½) A D^(−½), D = Σ|A| (Kunegis et al. 2010;
-    :func:`semicrowd.crowd.orientation.signed_embedding`), and clustered by k-means. Then the annotators' rates are
+    :func:`semicrowd.crowd.cells.signed_embedding`), and clustered by k-means. Then the annotators' rates are
     estimated from the clusters, the answers are weighted by their log odds, and the embedding is repeated, three times.
     The result is the round in which the answers have the highest probability, with sensitivities and specificities
     integrated out under Beta(10, 1); labels are not used. With few answers it is usually the first round.

@@ -1,14 +1,16 @@
 """SLPD, a latent process decomposition with must-links: Li, Ying & Campbell 2009."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from numbers import Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
 from jaxtyping import Float, Int
 from sklearn.base import clone
 from sklearn.cluster import KMeans
+from sklearn.utils._param_validation import Interval
 from torch import Tensor
 from torch.nn.functional import pad
 
@@ -16,9 +18,7 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.links import blocks_of
 from semicrowd.data.preparation import ColumnScaler
 from semicrowd.errors import UserError
-from semicrowd.estimators.base import CrowdClusterer
-from semicrowd.fitting.iterate import Method, iterate
-from semicrowd.fitting.monitor import Monitor
+from semicrowd.estimators.base import CLUSTERS, COUNT, CrowdClusterer, progress
 from semicrowd.fitting.result import Assignment, Restarts, Result
 from semicrowd.inference.slpd import (
     Clusters,
@@ -34,34 +34,13 @@ from semicrowd.inference.slpd import (
 )
 from semicrowd.methods.ckm import block_means
 from semicrowd.random import stream, torch_stream
-from semicrowd.settings.fields import flag, number, setting, whole
-from semicrowd.settings.parameters import CountedParameters
-from semicrowd.starts.recent import ProgressCallback
 
 #: A fit has converged if an iteration raises its bound by no more than this, relative to the bound.
 _TOLERANCE = 1e-6
+#: EM iterations, at most, and draws of the proportions θ with which the likelihood of an item is estimated.
+_MOST_ITERATIONS, _DRAWS = 500, 1000
 #: Maximal number of feature values in a batch of fits, counted once per restart: 128 MiB.
 _VALUES = 2**24
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class SLPDParameters(CountedParameters):
-    """Parameters of :class:`SLPD`."""
-
-    standardize: bool = setting(True, "scale features to mean 0 and variance 1; false: only to mean 0", flag())
-    n_restarts: int = setting(10, "restarts, of which the one with the highest bound is kept", whole(1, 100_000))
-    n_iter: int = setting(500, "maximal number of EM iterations", whole(1))
-    mean_variance: float | None = setting(
-        None, "variance of the prior of the means (paper, eq. 9); null: maximum likelihood", number(above=0),
-        optional=True,
-    )
-    variance_scale: float = setting(0.0, "s in the prior exp(−s/σ²) of the variances; 0: maximum likelihood", number(0))
-    least_variance: float = setting(
-        0.03, "lower limit of the variance of each cluster and scaled feature", number(above=0)
-    )
-    n_draws: int = setting(
-        1000, "draws of the proportions θ with which the likelihood of an item is estimated", whole(2, 10_000_000)
-    )
 
 
 @dataclass(frozen=True)
@@ -80,29 +59,64 @@ class Table:
     seed: int
 
 
-class SLPD(SLPDParameters, CrowdClusterer):
+class SLPD(CrowdClusterer):
     """Mixed-membership clustering: each feature value of an item has its own cluster; must-linked items share θ.
 
-    Items connected by must-links form a block. A block c has one vector of cluster proportions θ_c ~ Dir(α), and the
+    Items connected by must-links form a block (Li, Ying & Campbell 2009). A block c has one vector of cluster proportions θ_c ~ Dir(α), and the
     cluster of each feature value of its items is drawn from θ_c. Blocks are made from the majority answers
     (:func:`semicrowd.crowd.links.blocks_of`). Without answers each item is a block of its own, and the method is LPD
     (called ULPD in the paper). All restarts are fitted at once by variational EM, and the one with the highest bound is
     kept (:func:`best_of`). Features are standardised first; NaN marks a missing value, which is ignored. Each restart
     is initialised by the clusters of CKM (:func:`first_clusters`).
 
-    With ``mean_variance`` and ``variance_scale`` means and variances are the MAP estimates of the paper (eq. 9),
-    otherwise maximum likelihood estimates (eq. 8). Both parameters are in units of the scaled features.
+    Parameters
+    ----------
+    n_clusters : int, default=4
+    standardize : bool, default=True
+        Scale features to mean 0 and variance 1; False: only to mean 0.
+    n_restarts : int, default=10
+        Restarts, of which the one with the highest bound is kept.
+    least_variance : float, default=0.03
+        Lower limit of the variance of each cluster and scaled feature: without it the likelihood has no maximum.
+    random_state : int, RandomState instance or None, default=0
+    verbose : bool, default=False
 
     Attributes
     ----------
-    means_, variances_ : [K, D] means and variances of each cluster and standardised feature
-    concentration_ : [K], α
-    bound_ : bound of the restart that was kept; ``bounds_`` [R] has those of all restarts
-    restarts_ : means, variances and α of all restarts, [R, …] each; only after :meth:`fit_each`
-    scaler_ : the fitted ColumnScaler
+    means_, variances_ : ndarray of shape (n_clusters, n_features)
+        Means and variances of each cluster and standardised feature, maximum likelihood estimates (eq. 8).
+    concentration_ : ndarray of shape (n_clusters,)
+        α.
+    bound_, bounds_ : float, ndarray of shape (n_restarts,)
+        Bound of the restart that was kept, and of all restarts.
+    restarts_ : tuple of ndarray
+        Means, variances and α of all restarts, [R, …] each; only after :meth:`fit_each`.
+    scaler_ : ColumnScaler
     """
 
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **CrowdClusterer._parameter_constraints, "n_clusters": [CLUSTERS], "standardize": ["boolean"],
+        "n_restarts": [COUNT], "least_variance": [Interval(Real, 0, None, closed="neither")],
+    }  # fmt: skip
     requires_answers, takes_missing = False, True
+    means_: np.ndarray
+    variances_: np.ndarray
+    concentration_: np.ndarray
+    bound_: float
+    bounds_: np.ndarray
+    restarts_: tuple
+    scaler_: ColumnScaler
+
+    def __init__(
+        self, n_clusters: int = 4, *, standardize: bool = True, n_restarts: int = 10, least_variance: float = 0.03,
+        random_state: Any = 0, verbose: Any = False,
+    ) -> None:  # fmt: skip
+        self.n_clusters = n_clusters
+        self.standardize = standardize
+        self.n_restarts = n_restarts
+        self.least_variance = least_variance
+        self.random_state = random_state
+        self.verbose = verbose
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Expected cluster proportions [N, K] of items, each as a block of its own: γ, normalised."""
@@ -113,7 +127,7 @@ class SLPD(SLPDParameters, CrowdClusterer):
         return Assignment.of(self.predict_proba(X), self.components_).cluster
 
     def score_samples(self, X: Any) -> np.ndarray:
-        """ln p(x) of items [N] in nats, estimated with ``n_draws`` draws of θ ~ Dir(α) (paper, section 6.2).
+        """ln p(x) of items [N] in nats, estimated with 1000 draws of θ ~ Dir(α) (paper, section 6.2).
 
         It is the density of X in its original units, not of the standardised features.
         """
@@ -132,7 +146,7 @@ class SLPD(SLPDParameters, CrowdClusterer):
         """
         features = self._new_items(X)
         generator = torch_stream(self.seed_, "slpd/likelihood") if draws is None else draws
-        value, error = log_likelihood(table_of(self._standardised(features)), self._clusters(), self.n_draws, generator)
+        value, error = log_likelihood(table_of(self._standardised(features)), self._clusters(), _DRAWS, generator)
         density = np.isfinite(features) @ np.log(self.scaler_.scale_) if self.standardize else 0.0
         return value[0].numpy() - density, error[0].numpy()
 
@@ -148,18 +162,18 @@ class SLPD(SLPDParameters, CrowdClusterer):
             batch = tables[low : low + at_once]
             models = [clone(self).set_params(random_state=table.seed) for table in batch]
             for model, table in zip(models, batch, strict=True):
-                model.check_parameters()
+                model._validate_params()
                 model.seed_, model.n_features_in_ = table.seed, table.features.shape[1]
-            fit = _Fit(models, [m._prepared(t.features) for m, t in zip(models, batch, strict=True)],
-                       [table.blocks for table in batch])  # fmt: skip
-            fit.start(lambda _: None)
-            for iteration in range(self.n_iter):
-                fit.step(iteration)
-                if not fit.fits.active.any():
+            values = [model._prepared(table.features) for model, table in zip(models, batch, strict=True)]
+            fits = begun(models, values, [table.blocks for table in batch])
+            for _ in range(_MOST_ITERATIONS):
+                fits.step()
+                if not fits.active.any():
                     break
             for index, model in enumerate(models):
-                clusters, bounds = fit.of(index)
-                model.restarts_, model.bounds_ = tuple(part.numpy() for part in clusters), bounds.numpy()
+                rows = fits.table == index
+                model.restarts_ = tuple(part[rows].numpy() for part in fits.clusters)
+                model.bounds_ = fits.bound[rows].numpy()
                 yield model.chosen_among(range(self.n_restarts))
 
     def chosen_among(self, some: range) -> Self:
@@ -168,9 +182,23 @@ class SLPD(SLPDParameters, CrowdClusterer):
         self._take(parts, torch.from_numpy(self.bounds_[some.start : some.stop]))
         return self
 
-    def _run(self, features: np.ndarray, answers: PairAnnotations | None, monitor: Monitor) -> Result:
+    def _run(self, features: np.ndarray, answers: PairAnnotations | None) -> Result:
         blocks = None if answers is None else blocks_of(answers)
-        return iterate(_Fit([self], [self._prepared(features)], [blocks]), monitor)
+        values = self._prepared(features)
+        fits = begun([self], [values], [blocks])
+        for iteration in progress(range(1, _MOST_ITERATIONS + 1), "EM iterations", self.verbose):
+            if not fits.active.any():
+                break
+            fits.step()
+            self.history_.append({"epoch": iteration, "elbo/epoch": float(fits.bound.max())})
+        self.bounds_ = fits.bound.numpy()
+        best = self._take(fits.clusters, fits.bound)
+        each = proportions(posterior(table_of(values).of(fits.table), fits.clusters))
+        alone = final = Assignment.of(each[best].numpy())
+        if blocks is not None:
+            final = Assignment.of(proportions(fits.gamma[best])[fits.samples.block[0]].numpy())
+        restarts = Restarts(self.bounds_, best, each.argmax(-1).numpy())
+        return Result(int(self.n_clusters), final, alone, restarts=restarts)
 
     def _prepared(self, features: np.ndarray) -> np.ndarray:
         """Fit the scaler and return the standardised training items; NaN stays NaN."""
@@ -293,15 +321,6 @@ class Decomposition:
             self._gathered = fits, self.samples.of(self.table[fits])
         return self._gathered[1]
 
-    def state(self) -> dict[str, Any]:
-        """Everything that later iterations depend on."""
-        return {"clusters": tuple(self.clusters), "gamma": self.gamma, "bound": self.bound, "active": self.active}
-
-    def load_state(self, state: Mapping[str, Any]) -> None:
-        """Restore what :meth:`state` returned."""
-        self.clusters, self.gamma = Clusters(*state["clusters"]), state["gamma"]
-        self.bound, self.active = state["bound"], state["active"]
-
 
 def best_of(bound: Float[Tensor, "R"], clusters: Clusters) -> int:
     """Index of the restart with the highest bound, preferably among the restarts with Σ α ≤ G.
@@ -313,68 +332,20 @@ def best_of(bound: Float[Tensor, "R"], clusters: Clusters) -> int:
     return max(range(len(bound)), key=lambda start: (not alike[start], float(bound[start])))
 
 
-class _Fit(Method):
-    """EM of all restarts of one table, or of several tables at once."""
-
-    def __init__(
-        self, models: Sequence[SLPD], values: Sequence[np.ndarray], blocks: Sequence[np.ndarray | None]
-    ) -> None:
-        self.models, self.values, self.blocks = models, values, blocks
-        self.model, self.iterations = models[0], models[0].n_iter
-        self.samples = tables_of(values, blocks)
-        self.table = torch.arange(len(models)).repeat_interleave(self.model.n_restarts)
-        shape = (len(self.table), self.model.n_clusters, values[0].shape[1])
-        first = torch.zeros(len(self.table), self.samples.block.shape[1]).long()
-        self.fits = self._fits(torch.zeros(shape, dtype=torch.float64), first)
-
-    def _fits(self, mean: Tensor, first: Tensor) -> Decomposition:
-        return Decomposition(self.samples, self.table, mean, first, prior_of(self.model))
-
-    def start(self, progress: ProgressCallback) -> None:  # noqa: ARG002 - too short to report progress
-        """Initialise each restart with the clusters of CKM."""
-        initial = [
-            first_clusters(values, blocks, model.n_clusters, model.n_restarts, model.seed_)
-            for model, values, blocks in zip(self.models, self.values, self.blocks, strict=True)
-        ]
-        longest = self.samples.block.shape[1]
-        first = torch.cat([pad(of, (0, longest - of.shape[1]), value=-1) for _, of in initial])
-        self.fits = self._fits(torch.cat([means for means, _ in initial]), first)
-
-    def step(self, iteration: int) -> Mapping[str, float]:  # noqa: ARG002 - every iteration is the same
-        """One EM iteration; returns the highest bound, or nothing when all restarts have converged."""
-        if not self.fits.active.any():
-            return {}
-        self.fits.step()
-        return {"elbo/epoch": float(self.fits.bound.max())}
-
-    def state(self) -> dict[str, Any]:
-        """Clusters and proportions of every restart."""
-        return self.fits.state()
-
-    def load_state(self, state: Mapping[str, Any]) -> None:
-        """Restore what :meth:`state` returned."""
-        self.fits.load_state(state)
-
-    def of(self, index: int) -> tuple[Clusters, Tensor]:
-        """Clusters and bounds of the restarts of one table, [R, …] each."""
-        rows = self.table == index
-        return Clusters(*(part[rows] for part in self.fits.clusters)), self.fits.bound[rows]
-
-    def result(self) -> Result:
-        """The result of the best restart (:func:`best_of`), for a fit of a single table."""
-        model, fits = self.model, self.fits
-        model.bounds_ = fits.bound.numpy()
-        best = model._take(fits.clusters, fits.bound)
-        each = proportions(posterior(table_of(self.values[0]).of(fits.table), fits.clusters))
-        features = final = Assignment.of(each[best].numpy())
-        if self.blocks[0] is not None:
-            final = Assignment.of(proportions(fits.gamma[best])[self.samples.block[0]].numpy())
-        restarts = Restarts(model.bounds_, best, each.argmax(-1).numpy())
-        return Result(int(model.n_clusters), final, features, restarts=restarts)
-
-
-def prior_of(parameters: SLPDParameters) -> Prior:
-    """The prior of means and variances that the parameters describe; a flat one for maximum likelihood."""
-    wide = parameters.mean_variance
-    wide = np.inf if wide is None else float(wide)
-    return Prior(float(parameters.least_variance), wide, float(parameters.variance_scale))
+def begun(
+    models: Sequence[SLPD], values: Sequence[np.ndarray], blocks: Sequence[np.ndarray | None]
+) -> Decomposition:
+    """All restarts of one table [D, G], or of several, each begun with the clusters of CKM."""
+    first = models[0]
+    samples = tables_of(values, blocks)
+    initial = [
+        first_clusters(table, of, model.n_clusters, model.n_restarts, model.seed_)
+        for model, table, of in zip(models, values, blocks, strict=True)
+    ]
+    longest = samples.block.shape[1]
+    return Decomposition(
+        samples, torch.arange(len(models)).repeat_interleave(first.n_restarts),
+        torch.cat([means for means, _ in initial]),
+        torch.cat([pad(of, (0, longest - of.shape[1]), value=-1) for _, of in initial]),
+        Prior(float(first.least_variance)),
+    )  # fmt: skip

@@ -1,6 +1,6 @@
 """One Markov chain of the Gibbs samplers: its state and its sweep."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -124,17 +124,6 @@ class Chain:
     def candidates(self) -> int:
         """Number of free hyperplanes, which represent those of all clusters without items."""
         return int(np.clip(_NUMBERS // max(self.planes.items.size, 1), _FEWEST, _MOST))
-
-    def state(self) -> dict[str, Any]:
-        """Everything that later sweeps depend on, except the random generator."""
-        names = ("z", "alpha", "gamma", "beta", "rest", "slots", "eta", "plane", "free", "log_likelihood",
-                 "quality")  # fmt: skip
-        return {name: getattr(self, name) for name in names}
-
-    def load_state(self, state: Mapping[str, Any]) -> None:
-        """Restore what :meth:`state` returned."""
-        for name in self.state():
-            setattr(self, name, state[name])
 
     def sweep(self, rng: np.random.Generator, discriminative: bool = True) -> None:
         """Sample the hyperplanes given the partition; propose splits and merges; then sample z item by item, the
