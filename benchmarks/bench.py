@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import torch
+from semicrowd.fitting.module import ClusteringModule
+from semicrowd.settings.rule import Facts, recipe
 from torch import Tensor
 
 from semicrowd.crowd import simulate
@@ -14,13 +16,11 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset, load_dataset
 from semicrowd.data.fetch import data_root
 from semicrowd.data.load import load_annotations
-from semicrowd.fitting.module import ClusteringModule
 from semicrowd.models.state import model_class
 from semicrowd.models.training_data import TrainingData
 from semicrowd.models.views import build_views
 from semicrowd.random import stream
 from semicrowd.settings.parameters import Recipe
-from semicrowd.settings.rule import Facts, recipe
 from semicrowd.starts.start import start
 from steps import Effort
 

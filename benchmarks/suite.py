@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed, parallel_config
+from semicrowd.starts.recent import RECENT
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
@@ -37,7 +38,6 @@ from semicrowd.estimators.base import CrowdClusterer
 from semicrowd.metrics import clustering_scores
 from semicrowd.settings.methods import METHODS
 from semicrowd.settings.training import TrainerSettings
-from semicrowd.starts.recent import RECENT
 
 COLUMNS = ["data", "regime", "method", "seed", "nmi", "acc", "clusters", "classes", "seconds", "sha256"]
 KEY = COLUMNS[:4]

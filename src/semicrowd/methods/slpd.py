@@ -62,12 +62,12 @@ class Table:
 class SLPD(CrowdClusterer):
     """Mixed-membership clustering: each feature value of an item has its own cluster; must-linked items share θ.
 
-    Items connected by must-links form a block (Li, Ying & Campbell 2009). A block c has one vector of cluster proportions θ_c ~ Dir(α), and the
-    cluster of each feature value of its items is drawn from θ_c. Blocks are made from the majority answers
-    (:func:`semicrowd.crowd.links.blocks_of`). Without answers each item is a block of its own, and the method is LPD
-    (called ULPD in the paper). All restarts are fitted at once by variational EM, and the one with the highest bound is
-    kept (:func:`best_of`). Features are standardised first; NaN marks a missing value, which is ignored. Each restart
-    is initialised by the clusters of CKM (:func:`first_clusters`).
+    Items connected by must-links form a block (Li, Ying & Campbell 2009). A block c has one vector of cluster
+    proportions θ_c ~ Dir(α), and the cluster of each feature value of its items is drawn from θ_c. Blocks are made from
+    the majority answers (:func:`semicrowd.crowd.links.blocks_of`). Without answers each item is a block of its own, and
+    the method is LPD (called ULPD in the paper). All restarts are fitted at once by variational EM, and the one with
+    the highest bound is kept (:func:`best_of`). Features are standardised first; NaN marks a missing value, which is
+    ignored. Each restart is initialised by the clusters of CKM (:func:`first_clusters`).
 
     Parameters
     ----------

@@ -7,6 +7,7 @@ from pathlib import Path
 import matplotlib.image as mpimg
 import numpy as np
 import pytest
+from semicrowd.run.files.results import final_clusters
 from sklearn.metrics import adjusted_rand_score
 
 from semicrowd.data import load_dataset
@@ -18,7 +19,6 @@ from semicrowd.pipeline.experiments import Job, load_plan
 from semicrowd.report import collect
 from semicrowd.report.collect import Collected
 from semicrowd.report.papers.scdc import pinwheel
-from semicrowd.run.files.results import final_clusters
 
 from ...conftest import build, summary_of
 from ...conftest import collected as synthetic
