@@ -2,7 +2,6 @@
 
 import re
 from itertools import combinations, product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,9 +10,6 @@ import pytest
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.links import blocks_of
 from semicrowd.crowd.simulate import grouping, labels_of_some, pair_of_number, quota, taken_for, tasks, two_coin
-from semicrowd.data import Dataset, cifar10
-from semicrowd.data.load import load_annotations
-from semicrowd.errors import UserError
 
 LABELS = np.random.default_rng(0).permutation(np.repeat(np.arange(5), 100))
 
@@ -171,33 +167,6 @@ def test_classes_are_confused_as_often_as_given() -> None:
     assert answers.true_sensitivity.mean() == pytest.approx(together.diagonal().mean(), abs=0.02)
 
 
-@pytest.fixture
-def images(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Dataset:
-    """Ten classes, and counts where one in ten takes a class for the next."""
-    counts = (45 * np.eye(10, dtype=np.int64) + 5 * np.roll(np.eye(10, dtype=np.int64), 1, 1))[np.arange(40) % 10]
-    path = tmp_path / "cifar10h-counts.npy"
-    np.save(path, counts)
-    monkeypatch.setattr(cifar10, "fetch", lambda name, root: {path.name: path})  # noqa: ARG005 - as fetch has it
-    labels = np.arange(200) % 10
-    return Dataset("cifar10", np.zeros((200, 3), np.float32), labels, np.zeros((30, 3), np.float32), labels[:30])
-
-
-def test_confusions_of_people_are_counted_on_the_test_images_that_are_there(images: Dataset, pinwheel: Dataset) -> None:
-    found = cifar10.confusions(Path("unused"), images.test_labels)
-    np.testing.assert_allclose(found, 0.9 * np.eye(10) + 0.1 * np.roll(np.eye(10), 1, 1))
-    options: dict[str, Any] = {"num_annotators": 2, "num_tasks": 20, "task_size": 20, "num_annotated": 200,
-                               "sensitivity": 1.0, "specificity": 1.0, "confused": "cifar10h"}  # fmt: skip
-    answers = load_annotations("tasks", images, 0, Path("unused"), **options)
-    assert answers is not None
-    assert answers.true_sensitivity is not None
-    assert answers.true_sensitivity.mean() == pytest.approx(0.82, abs=0.04)
-    for labels in (None, np.zeros(5, np.int64)):
-        with pytest.raises(UserError, match="confused=cifar10h"):
-            cifar10.confusions(Path("unused"), labels)
-    with pytest.raises(UserError, match="confused=cifar10h"):
-        load_annotations("tasks", pinwheel, 0, Path("unused"), **options)
-
-
 @pytest.mark.parametrize("simulator", [two_coin, quota, tasks])
 def test_the_generator_decides(simulator: Any) -> None:
     first, again, other = (simulator(LABELS, np.random.default_rng(seed)) for seed in (13, 13, 14))
@@ -209,27 +178,28 @@ def test_the_generator_decides(simulator: Any) -> None:
 @pytest.mark.parametrize(
     ("simulator", "options", "name"),
     [
-        (two_coin, {"sensitivity": 1.2}, "sensitivity=1.2"),
-        (two_coin, {"sensitivity": "high"}, "sensitivity=high"),
+        (two_coin, {"sensitivity": 1.2}, "sensitivity"),
+        (two_coin, {"sensitivity": [0.9] * 19 + [1.2]}, "sensitivity"),
+        (two_coin, {"sensitivity": "high"}, "sensitivity"),
         (two_coin, {"specificity": [0.9, 0.8]}, "specificity"),
-        (two_coin, {"num_annotators": 0}, "num_annotators=0"),
-        (two_coin, {"pairs_per_annotator": 2.5}, "pairs_per_annotator=2.5"),
-        (two_coin, {"num_annotated": 1}, "num_annotated=1"),
+        (two_coin, {"num_annotators": 0}, "num_annotators"),
+        (two_coin, {"pairs_per_annotator": 2.5}, "pairs_per_annotator"),
+        (two_coin, {"num_annotated": 1}, "num_annotated"),
         (two_coin, {"num_annotated": 5}, "49 distinct pairs"),
         (quota, {"pairs_per_annotator": 50_000}, "25000 distinct pairs"),
         (quota, {"sensitivity": [0.9, 0.8, 0.7]}, "sensitivity"),
         (tasks, {"num_tasks": 10}, "num_tasks=10"),
         (tasks, {"task_size": 501}, "task_size=501"),
         (tasks, {"task_size": 1}, "task_size=1"),
-        (tasks, {"task_size": (20, 12)}, "task_size=[20, 12]"),
+        (tasks, {"task_size": (20, 12)}, "task_size=(20, 12)"),
         (tasks, {"task_size": [3, 4, 5]}, "task_size=[3, 4, 5]"),
-        (tasks, {"confused": "imagenet"}, "confused=imagenet"),
         (tasks, {"sensitivity": 0.3, "specificity": 0.5}, "sensitivity"),
+        (labels_of_some, {"fraction": 1.5}, "fraction"),
         (labels_of_some, {"fraction": 0.001}, "annotations=labels"),
     ],
 )
 def test_refused_options_are_named(simulator: Any, options: dict[str, Any], name: str) -> None:
-    with pytest.raises(UserError, match=re.escape(name)):
+    with pytest.raises(ValueError, match=re.escape(name)):
         simulator(LABELS, np.random.default_rng(15), **options)
 
 

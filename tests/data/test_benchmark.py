@@ -1,7 +1,6 @@
-"""Public tables: each format on a file written by hand, what is chosen of a table, and the facts of the real files."""
+"""Public tables: what is chosen of a table, and the facts of the real files."""
 
 import hashlib
-import zipfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,64 +10,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
-from semicrowd.data import load_dataset
+from semicrowd.data.benchmark import load_benchmark
 from semicrowd.data.fetch import PUBLIC
-from semicrowd.data.formats import read_activities, read_expressions, read_keel, read_texts, read_wifi
-from semicrowd.errors import UserError
-
-
-def test_keel(tmp_path: Path) -> None:
-    path = tmp_path / "toy.dat"
-    path.write_text("1, .5, Iris-b\n-2,30, Iris-a\n\n")
-    features, names = read_keel(path)
-    assert features.tolist() == [[1, 0.5], [-2, 30]]
-    assert names.tolist() == ["Iris-b", "Iris-a"]
-    path.write_text("47,100,8\n0,89,2\n")
-    assert read_keel(path)[1].tolist() == ["8", "2"]
-
-
-def test_expressions_have_genes_in_rows(tmp_path: Path) -> None:
-    path = tmp_path / "toy.txt"
-    path.write_text('GENES\tAD\tAD\tNL\n"gene 1"\t1.5\t2\t3\ngene 2\t4\t5\t-6\n')
-    features, names = read_expressions(path)
-    assert features.tolist() == [[1.5, 4], [2, 5], [3, -6]]
-    assert names.tolist() == ["AD", "AD", "NL"]
-
-
-def test_activities_without_number_and_user_and_medians_for_what_is_unknown(tmp_path: Path) -> None:
-    path = tmp_path / "toy.arff"
-    columns = '@attribute "UNIQUE_ID" numeric\n@attribute "user" {33, 5}\n@attribute "A" numeric\n' \
-              '@attribute "B" numeric\n@attribute class { Walking , Sitting }\n'  # fmt: skip
-    rows = "1,33,.5,10,Walking\n2,5,1.5,?,Sitting\n\n3,5,2.5,30,Sitting\n4,5,2.5,40,Walking;\n"
-    path.write_text(f"@relation toy\n\n{columns}\n@data\n{rows}")
-    features, names = read_activities(path)
-    assert features.tolist() == [[0.5, 10], [1.5, 30], [2.5, 30], [2.5, 40]]
-    assert names.tolist() == ["Walking", "Sitting", "Sitting", "Walking"]
-
-
-def test_wifi_of_one_user_in_the_order_of_time(tmp_path: Path) -> None:
-    path = tmp_path / "toy.zip"
-    lines = [
-        "WAP001,WAP002,WAP003,FLOOR,BUILDINGID,USERID,TIMESTAMP",
-        "-50,100,100,1,0,7,30", "100,-40,100,0,0,8,10", "-60,100,-104,2,1,7,20",
-    ]  # fmt: skip
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("UJIndoorLoc/trainingData.csv", "\n".join(lines))
-    features, names = read_wifi(path, 7)
-    assert features.tolist() == [[-60, -104], [-50, -105]]
-    assert names.tolist() == ["building 1 floor 2", "building 0 floor 1"]
-
-
-def test_texts(tmp_path: Path) -> None:
-    one, two = tmp_path / "one.txt", tmp_path / "two.txt"
-    one.write_text("earn\tprofit rose\nacq\tshares bought\n")
-    two.write_text("earn\tprofit fell\n\n")
-    features, names = read_texts([one, two])
-    assert names.tolist() == ["earn", "acq", "earn"]
-    # Words in alphabetical order: bought fell profit rose shares. tf-idf by its definition, with smooth idf.
-    rare, common = np.log(4 / 2) + 1, np.log(4 / 3) + 1
-    expected = np.array([[0, 0, common, rare, 0], [rare, 0, 0, 0, rare], [0, rare, common, 0, 0]])
-    np.testing.assert_allclose(features, expected / np.linalg.norm(expected, axis=1, keepdims=True), rtol=1e-6)
 
 
 @pytest.fixture
@@ -86,7 +29,7 @@ def letters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_classes_columns_and_items_are_chosen(letters: Path) -> None:
     def load(**options: Any) -> Any:
-        return load_dataset("benchmark", letters, which="letter", **options)
+        return load_benchmark(which="letter", root=letters, **options)
 
     whole = load()
     assert (whole.name, whole.num_classes, whole.labels.tolist()) == ("letter", 3, [2, 0, 1, 0, 2, 0])
@@ -102,7 +45,7 @@ def test_classes_columns_and_items_are_chosen(letters: Path) -> None:
 
 def test_folds_share_out_the_items_or_the_classes() -> None:
     def load(**options: Any) -> Any:
-        return load_dataset("benchmark", Path("unused"), which="wine", data_seed=4, **options)
+        return load_benchmark(which="wine", data_seed=4, **options)
 
     whole = load().features
     parts = [load(fold=fold) for fold in range(3)]
@@ -117,36 +60,15 @@ def test_folds_share_out_the_items_or_the_classes() -> None:
     apart = load(fold=0, fold_classes=True, per_class=10)
     assert (apart.num_classes, len(apart.labels), len(apart.test_labels)) == (2, 20, 10)
     assert not set(apart.labels) & set(apart.test_labels)
-    other = load_dataset("benchmark", Path("unused"), which="wine", fold=0)
+    other = load_benchmark(which="wine", fold=0)
     assert not np.array_equal(parts[0].features, other.features)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"fold": 3}, r"data\.fold=3: expected a number below data\.folds=3"),
-        ({"fold": 0, "folds": 7}, r"data\.folds=7: expected 6 at most, the number of items"),
-        ({"fold": 0, "folds": 4, "fold_classes": True}, r"data\.folds=4: expected 3 at most, the number of classes"),
-        ({"per_class": 2}, r"data\.per_class=2: expected 1 at most, the items of the smallest class"),
-        ({"classes": ["A", "Q"]}, r"data\.classes: Q is no class of letter; there are A, B, C"),
-        ({"columns": 3}, r"data\.columns=3: expected 2 at most"),
-        ({"subset": 7}, r"data\.subset=7: expected 6 at most, the number of items"),
-        ({"subset": 1}, r"data\.subset=1: expected a whole number >= 2, or null"),
-        ({"classes": []}, r"data\.classes=\[\]: expected a list, such as \[I, J\]"),
-    ],
-)
-def test_bad_choices(letters: Path, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(UserError, match=message):
-        load_dataset("benchmark", letters, which="letter", **options)
-
-
 def test_tables_of_scikit_learn() -> None:
-    data = load_dataset("benchmark", Path("unused"), which="iris")
+    data = load_benchmark(which="iris")
     assert np.array_equal(data.features, load_iris().data.astype(np.float32))
-    digits = load_dataset("benchmark", Path("unused"), which="digits", classes=[3, 8])
+    digits = load_benchmark(which="digits", classes=[3, 8])
     assert (digits.num_items, digits.num_features, digits.num_classes) == (183 + 174, 64, 2)
-
-
 
 
 @pytest.mark.needs_data
@@ -169,22 +91,13 @@ def test_real_tables(
     public_data: Callable[[str], Path], which: str, shape: tuple[int, int], classes: dict[str, int]
 ) -> None:
     root = public_data(which.partition("_")[0])
-    data = load_dataset("benchmark", root, which=which)
+    data = load_benchmark(root=root, which=which)
     assert data.labels is not None
     assert data.features.shape == shape
     kinds = {"leukaemia": 6, "lung": 5, "activities": 6, "texts": 8, "wifi_1": 4, "wifi_11": 8, "wifi_14": 4}
     assert data.num_classes == kinds.get(which, 26 if which == "letter" else 10)
     for name, size in classes.items():
-        assert load_dataset("benchmark", root, which=which, classes=[name]).num_items == size
+        assert load_benchmark(root=root, which=which, classes=[name]).num_items == size
     assert set(data.hashes) == set(PUBLIC[which.partition("_")[0]].files)
 
 
-@pytest.mark.needs_data
-def test_some_of_mnist(public_data: Callable[[str], Path]) -> None:
-    root = public_data("mnist")
-    whole, some = load_dataset("mnist", root), load_dataset("mnist", root, subset=2000)
-    assert some.labels is not None
-    assert whole.labels is not None
-    assert (some.num_items, some.image_shape) == (2000, (28, 28))
-    rows = {image.tobytes(): label for image, label in zip(whole.features, whole.labels.tolist(), strict=True)}
-    assert [rows[image.tobytes()] for image in some.features] == some.labels.tolist()

@@ -3,12 +3,13 @@
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from semicrowd.data import load_dataset
-from semicrowd.data.cifar10 import CIFAR10_SHAPE, read_batch
+from semicrowd.data import Dataset, answers, cifar10
+from semicrowd.data.cifar10 import CIFAR10_SHAPE, load_cifar10, read_batch
 from semicrowd.data.fetch import PUBLIC
 from semicrowd.errors import UserError
 
@@ -31,7 +32,7 @@ def test_the_batches_that_are_there_are_used_in_their_order(
     tmp_path: Path, write_cifar10: Write, capsys: pytest.CaptureFixture[str]
 ) -> None:
     records = write_cifar10(tmp_path, data_batch_1=6, data_batch_4=3, test_batch_first1000=4)
-    data = load_dataset("cifar10", tmp_path, pca=None)
+    data = load_cifar10(root=tmp_path, pca=None)
     train = np.concatenate([records["data_batch_1"], records["data_batch_4"]])
     np.testing.assert_allclose(data.features * 255, train[:, 1:], rtol=1e-6)
     assert data.labels is not None
@@ -40,7 +41,7 @@ def test_the_batches_that_are_there_are_used_in_their_order(
     np.testing.assert_allclose(data.test_features * 255, records["test_batch_first1000"][:, 1:], rtol=1e-6)
     assert data.image_shape == (3, 32, 32)
     assert data.num_classes == 10
-    assert "note: cifar10: 9 of the 50000 training images are there" in capsys.readouterr().err
+    assert "9 of the 50000" in capsys.readouterr().err
     assert data.hashes == {
         f"{batch}.bin": hashlib.sha256(content.tobytes()).hexdigest() for batch, content in records.items()
     }
@@ -48,7 +49,7 @@ def test_the_batches_that_are_there_are_used_in_their_order(
 
 def test_components_are_those_of_the_singular_value_decomposition(tmp_path: Path, write_cifar10: Write) -> None:
     records = write_cifar10(tmp_path, data_batch_1=40, test_batch=6)
-    data = load_dataset("cifar10", tmp_path, pca=7)
+    data = load_cifar10(root=tmp_path, pca=7)
     assert data.image_shape is None
     train, test = (records[batch][:, 1:].astype(np.float64) / 255 for batch in ("data_batch_1", "test_batch"))
     _, _, axes = np.linalg.svd(train - train.mean(0), full_matrices=False)
@@ -58,7 +59,7 @@ def test_components_are_those_of_the_singular_value_decomposition(tmp_path: Path
         assert found is not None
         assert found.dtype == np.float32
         np.testing.assert_allclose(found, (pixels - train.mean(0)) @ axes.T, atol=1e-3)
-    assert data.features.tobytes() == load_dataset("cifar10", tmp_path, pca=7).features.tobytes()
+    assert data.features.tobytes() == load_cifar10(root=tmp_path, pca=7).features.tobytes()
 
 
 @pytest.mark.parametrize("batch", ["data_batch_1", "data_batch_2"])
@@ -66,14 +67,14 @@ def test_a_batch_that_is_not_as_published_is_named(tmp_path: Path, write_cifar10
     write_cifar10(tmp_path, data_batch_1=3, data_batch_2=3)
     (tmp_path / FOLDER / f"{batch}.bin").write_bytes(b"short")
     with pytest.raises(UserError, match=batch):
-        load_dataset("cifar10", tmp_path)
+        load_cifar10(root=tmp_path)
 
 
 def test_a_subset_is_drawn_with_its_labels_and_its_components_are_those_of_all(
     tmp_path: Path, write_cifar10: Write
 ) -> None:
     write_cifar10(tmp_path, data_batch_1=40, test_batch=6)
-    whole, some = (load_dataset("cifar10", tmp_path, pca=3, subset=subset) for subset in (None, 15))
+    whole, some = (load_cifar10(root=tmp_path, pca=3, subset=subset) for subset in (None, 15))
     assert some.features.shape == (15, 3)
     assert some.test_features is not None
     assert some.labels is not None
@@ -84,13 +85,35 @@ def test_a_subset_is_drawn_with_its_labels_and_its_components_are_those_of_all(
     assert rows == sorted(set(rows))
     np.testing.assert_array_equal(some.labels, whole.labels[rows])
     assert rows != list(range(15))
-    with pytest.raises(UserError, match=r"data\.subset=41: expected 40 at most"):
-        load_dataset("cifar10", tmp_path, pca=3, subset=41)
+
+
+@pytest.fixture
+def images(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Dataset:
+    """Ten classes, and counts where one in ten takes a class for the next."""
+    counts = (45 * np.eye(10, dtype=np.int64) + 5 * np.roll(np.eye(10, dtype=np.int64), 1, 1))[np.arange(40) % 10]
+    path = tmp_path / "cifar10h-counts.npy"
+    np.save(path, counts)
+    monkeypatch.setattr(cifar10, "fetch", lambda name, root: {path.name: path})  # noqa: ARG005 - as fetch has it
+    labels = np.arange(200) % 10
+    return Dataset("cifar10", np.zeros((200, 3), np.float32), labels, np.zeros((30, 3), np.float32), labels[:30])
+
+
+def test_confusions_of_people_are_counted_on_the_test_images_that_are_there(images: Dataset) -> None:
+    found = cifar10.confusions(Path("unused"), images.test_labels)
+    np.testing.assert_allclose(found, 0.9 * np.eye(10) + 0.1 * np.roll(np.eye(10), 1, 1))
+    options: dict[str, Any] = {"num_annotators": 2, "num_tasks": 20, "task_size": 20, "num_annotated": 200,
+                               "sensitivity": 1.0, "specificity": 1.0, "confused": "cifar10h"}  # fmt: skip
+    made = answers.tasks(images, **options)
+    assert made.true_sensitivity is not None
+    assert made.true_sensitivity.mean() == pytest.approx(0.82, abs=0.04)
+    for labels in (None, np.zeros(5, np.int64)):
+        with pytest.raises(UserError, match="confused=cifar10h"):
+            cifar10.confusions(Path("unused"), labels)
 
 
 @pytest.mark.needs_data
 def test_real_files(public_data: Callable[[str], Path]) -> None:
-    data = load_dataset("cifar10", public_data("cifar10"), pca=None)
+    data = load_cifar10(root=public_data("cifar10"), pca=None)
     assert data.labels is not None
     assert len(data.features) % 10_000 == 0
     assert data.features.shape[1] == 3072

@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from semicrowd.data import load_dataset
-from semicrowd.data.faces import FACE_SHAPE, read_archive, read_pgm
+from semicrowd.data.faces import FACE_SHAPE, load_face, read_archive, read_pgm
 from semicrowd.data.fetch import PUBLIC
 
 (FACE_TABLE,) = PUBLIC["face"].files
@@ -95,7 +94,7 @@ def test_archive_is_sorted_and_damaged_images_are_left_out(tmp_path: Path, neste
 
 @pytest.mark.needs_data
 def test_real_table(public_data: Callable[[str], Path]) -> None:
-    data = load_dataset("face", public_data("face"), pca=None)
+    data = load_face(root=public_data("face"), pca=None)
     assert data.labels is not None
     # ERRATA's counts: straight, left, right, up.
     assert np.bincount(data.labels).tolist() == [156, 155, 157, 156]
@@ -113,8 +112,8 @@ def test_real_table(public_data: Callable[[str], Path]) -> None:
 @pytest.mark.parametrize("standardize", ["none", "before", "after", "both"])
 def test_components(public_data: Callable[[str], Path], standardize: str) -> None:
     root = public_data("face")
-    pixels = load_dataset("face", root, pca=None).features.astype(np.float64)
-    data = load_dataset("face", root, pca=20, standardize=standardize)
+    pixels = load_face(root=root, pca=None).features.astype(np.float64)
+    data = load_face(root=root, pca=20, standardize=standardize)
     centred = pixels - pixels.mean(0)
     if standardize in ("before", "both"):
         centred /= centred.std(0)
@@ -125,7 +124,7 @@ def test_components(public_data: Callable[[str], Path], standardize: str) -> Non
     if standardize in ("after", "both"):
         expected /= np.sqrt(values)
     np.testing.assert_allclose(data.features, expected, atol=2e-4 * expected.std())
-    assert data.features.tobytes() == load_dataset("face", root, pca=20, standardize=standardize).features.tobytes()
+    assert data.features.tobytes() == load_face(root=root, pca=20, standardize=standardize).features.tobytes()
 
 
 @pytest.mark.needs_data
@@ -143,4 +142,4 @@ def test_archive_put_there_by_hand_becomes_the_published_table(
     (tmp_path / "cmu_faces").mkdir()
     _archive(tmp_path / "cmu_faces" / ARCHIVE, files, nested)
     # The fetcher's sha256 of the published table holds, so it is the same to the byte.
-    assert load_dataset("face", tmp_path, pca=None).num_items == 624
+    assert load_face(root=tmp_path, pca=None).num_items == 624

@@ -11,14 +11,16 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from semicrowd.data import Dataset, embedding, load_dataset
+from semicrowd.data import Dataset, embedding
+from semicrowd.data.images import load_images
 from semicrowd.errors import UserError
+from semicrowd.files import PROVENANCE
 
 RNG = np.random.default_rng(0)
 
 
-def _load(folder: Path | None, **options: Any) -> Dataset:
-    return load_dataset("images", Path("unused"), path=folder, **options)
+def _load(folder: Path, **options: Any) -> Dataset:
+    return load_images(path=folder, **options)
 
 
 def _noise(*shape: int) -> np.ndarray:
@@ -41,7 +43,7 @@ def test_small_pictures_of_one_size_are_their_own_pixels_in_the_order_of_their_p
     pictures = {name: _save(tmp_path, name, _noise(12, 9)) for name in ("b/2.png", "a/img2.png", "a/img10.png")}
     _save(tmp_path, ".hidden/a.png", _noise(12, 9))
     _save(tmp_path, "run/figures/a.png", _noise(12, 9))
-    (tmp_path / "run" / "status.json").write_text("{}")
+    (tmp_path / "run" / PROVENANCE).write_text("{}")
     (tmp_path / "notes.txt").write_text("no picture")
     data = _load(tmp_path)
     assert data.files == ("a/img10.png", "a/img2.png", "b/2.png")
@@ -49,7 +51,6 @@ def test_small_pictures_of_one_size_are_their_own_pixels_in_the_order_of_their_p
     assert np.array_equal(data.features, [pictures[name].ravel() / np.float32(255) for name in data.files])
     assert data.labels is not None
     assert (data.labels.tolist(), data.class_names, data.num_classes) == ([0, 0, 1], ("a", "b"), 2)
-    assert data.chosen == {"features": "pixels", "size": (12, 9)}
     assert _load(tmp_path / "a").labels is None
     assert data.hashes == _load(tmp_path).hashes
     _save(tmp_path, "b/2.png", _noise(12, 9))
@@ -92,25 +93,12 @@ def test_half_the_pictures_decide_pixels_or_the_network(tmp_path: Path, monkeypa
     monkeypatch.setattr(embedding, "efficientnet_lite0", lambda: lambda some: np.ones((len(some), 1280), np.float32))
     for number in range(3):
         _save(tmp_path / "folder", f"{number}.png", _noise(65, 50))
-    data = load_dataset("images", tmp_path, path=tmp_path / "folder")
-    assert (data.num_features, data.image_shape, data.chosen["features"]) == (1280, None, "efficientnet_lite0")
-    assert _load(tmp_path / "folder", size=20).chosen["features"] == "pixels"
+    data = _load(tmp_path / "folder", root=tmp_path)
+    assert (data.num_features, data.image_shape) == (1280, None)
+    assert _load(tmp_path / "folder", size=20).image_shape == (20, 20)
     for number in range(3, 7):
         _save(tmp_path / "folder", f"{number}.png", _noise(20, 64))
-    assert _load(tmp_path / "folder").chosen["features"] == "pixels"
-
-
-@pytest.mark.parametrize(
-    ("options", "named"),
-    [
-        ({"features": "efficientnet_lite0", "size": 8}, r"data\.size=8"),
-        ({"features": "smells"}, r"data\.features=smells"),
-        ({"size": [8, 0]}, r"data\.size=\[8, 0\]"),
-    ],
-)
-def test_settings_that_do_not_fit_are_named(tmp_path: Path, options: dict[str, Any], named: str) -> None:
-    with pytest.raises(UserError, match=named):
-        _load(tmp_path, **options)
+    assert _load(tmp_path / "folder").image_shape == (32, 32)
 
 
 def _half(path: Path) -> None:
@@ -149,8 +137,6 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, name: str, make: Ca
 
 
 def test_a_folder_without_pictures_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"data\.path"):
-        _load(None)
     for name in ("nowhere", "empty"):
         (tmp_path / "empty").mkdir(exist_ok=True)
         with pytest.raises(UserError, match=name):

@@ -11,15 +11,15 @@ import pandas as pd
 import pytest
 from tests.answer_files import written
 
-from semicrowd.data import Dataset, load_dataset
+from semicrowd.data import Dataset
 from semicrowd.data.columns import Columns
 from semicrowd.data.frames import read_frame
-from semicrowd.data.table import load_new_items
+from semicrowd.data.table import load_new_items, load_table
 from semicrowd.errors import UserError
 
 
-def _load(path: Path | None, **options: Any) -> Dataset:
-    return load_dataset("table", Path("unused"), path=path, **options)
+def _load(path: Path, **options: Any) -> Dataset:
+    return load_table(path=path, **options)
 
 
 def _csv(folder: Path, text: str, **options: Any) -> Dataset:
@@ -120,6 +120,8 @@ REFUSED: dict[str, tuple[str | bytes, dict[str, Any], list[str]]] = {
     "no label": ("x,label\n1,a\n2,\n", {}, ["row 1, column label"]),
     "no id": ("x,id\n1,a\n2,\n", {}, ["row 1, column id"]),
     "id twice": ("x,id\n1,a\n2,b\n3,a\n", {}, ["row 2, column id", "row 0"]),
+    "answers": ("i,j,worker,label\n1,2,ann,1\n", {}, ["i, j, label"]),
+    "groups": ("item,worker,group\n1,ann,1\n", {}, ["item", "group"]),
     "no rows": ("x,y\n", {}, ["no rows"]),
     "nothing": ("", {}, ["mine.csv"]),
     "no header": ("1,2\n3,4\n", {}, ["header"]),
@@ -130,7 +132,7 @@ REFUSED: dict[str, tuple[str | bytes, dict[str, Any], list[str]]] = {
     "no text": (b"x,y\n1,\xff\x00\n", {}, ["mine.csv"]),
     "no such column": ("nick,x\na,1\n", {"label": "nik"}, ["data.label", "nik", "nick"]),
     "two roles": ("nick,x\na,1\n", {"id": "nick", "ignore": ["nick"]}, ["column nick"]),
-    "keyword of pandas": ("x\n1\n", {"read_csv": {"sepp": ";"}}, ["data.read_csv", "sep"]),
+    "keyword of pandas": ("x\n1\n", {"read_csv": {"sepp": ";"}}, ["sepp"]),
     "value of a keyword": ("x\n1\n", {"read_csv": {"decimal": "no sign"}}, ["mine.csv"]),
 }
 
@@ -186,8 +188,6 @@ def test_files_that_are_none_are_refused(tmp_path: Path) -> None:
     }.items():  # fmt: skip
         with pytest.raises(UserError, match=named):
             _load(tmp_path / name)
-    with pytest.raises(UserError, match=r"data\.path"):
-        _load(None)
     for name in ("broken.parquet", "broken.xlsx", "broken.npz"):
         (tmp_path / name).write_bytes(b"no table")
         with pytest.raises(UserError, match=name):

@@ -1,0 +1,100 @@
+"""What loaders, sources of answers and a Dataset refuse: the option or the place is named, in one line."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from semicrowd.data import Dataset, answers
+from semicrowd.data.benchmark import load_benchmark
+from semicrowd.data.cifar10 import load_cifar10
+from semicrowd.data.encoded import load_encoded
+from semicrowd.data.faces import load_face
+from semicrowd.data.generated import load_pinwheel, load_shapes
+from semicrowd.data.images import load_images
+from semicrowd.data.mnist import load_mnist
+from semicrowd.data.npz import load_npz
+from semicrowd.data.sequences import load_sequence
+from semicrowd.data.table import load_table
+from semicrowd.errors import UserError
+
+POINTS = load_pinwheel()
+WINE = partial(load_benchmark, which="wine")
+Function = Callable[..., Any]
+#: Function, options, and what the message names.
+REFUSED: list[tuple[Function, dict[str, Any], str]] = [
+    (load_pinwheel, {"num_classes": 0}, "num_classes"),
+    (load_pinwheel, {"num_classes": 2.5}, "num_classes"),
+    (load_pinwheel, {"data_seed": -1}, "data_seed"),
+    (load_shapes, {"which": "stars"}, "which"),
+    (load_mnist, {"subset": 1}, "subset"),
+    (load_face, {"pca": 0}, "pca"),
+    (load_face, {"pca": 2.5}, "pca"),
+    (load_face, {"standardize": "befor"}, "standardize"),
+    (load_face, {"pca": None, "standardize": "after"}, "data.standardize=after"),
+    (load_cifar10, {"pca": 3073}, "pca"),
+    (load_cifar10, {"pca": "all"}, "pca"),
+    (load_cifar10, {"features": "efficientnet_lite0", "pca": 7}, "data.pca=7"),
+    (load_benchmark, {"which": "irs"}, "which"),
+    (WINE, {"fold": 3}, "data.fold=3"),
+    (WINE, {"fold": 0, "folds": 179}, "data.folds=179"),
+    (WINE, {"fold": 0, "folds": 4, "fold_classes": True}, "data.folds=4"),
+    (WINE, {"per_class": 49}, "data.per_class=49"),
+    (WINE, {"classes": [0, "Q"]}, "data.classes: Q"),
+    (WINE, {"classes": []}, "data.classes"),
+    (WINE, {"columns": 14}, "data.columns=14"),
+    (WINE, {"subset": 179}, "data.subset=179"),
+    (load_sequence, {"which": "home_c"}, "which"),
+    (load_encoded, {"trained": 30}, "trained"),
+    (load_npz, {}, "data.path"),
+    (load_npz, {"path": "mine"}, "data.path=mine"),
+    (load_npz, {"path": "*"}, "data.path=*"),
+    (load_table, {}, "data.path"),
+    (load_table, {"path": 3}, "path"),
+    (load_images, {}, "data.path"),
+    (load_images, {"path": ".", "features": "efficientnet_lite0", "size": 8}, "data.size=8"),
+    (load_images, {"path": ".", "features": "smells"}, "features"),
+    (load_images, {"path": ".", "size": [8, 0]}, "data.size=[8, 0]"),
+    (partial(answers.file, POINTS), {}, "annotations.path"),
+    (partial(answers.file, POINTS), {"path": "a.csv", "errors": "ignore"}, "errors"),
+    (partial(answers.crowd, POINTS), {}, "data=pinwheel"),
+    (partial(answers.crowd, POINTS), {"num_tasks": 92}, "num_tasks"),
+    (partial(answers.tasks, POINTS), {"confused": "imagenet"}, "confused"),
+    (partial(answers.tasks, POINTS), {"confused": "cifar10h"}, "annotations.confused=cifar10h"),
+    (partial(answers.tasks, Dataset("table", POINTS.features)), {}, "data=table"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("function", "options", "named"), REFUSED)
+def test_a_refused_option_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, function: Function, options: dict[str, Any], named: str
+) -> None:
+    monkeypatch.setenv("SEMICROWD_DATA", str(tmp_path))
+    with pytest.raises(ValueError) as caught:  # noqa: PT011 - scikit-learn's InvalidParameterError, or a UserError
+        function(**options)
+    assert named in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("features", "labels", "named"),
+    [
+        (np.zeros(4, np.float32), None, "features"),
+        (np.zeros((0, 3), np.float32), None, "features"),
+        (np.zeros((2, 3), np.int64), None, "features"),
+        (np.array([[0, 1], [np.inf, 2]], np.float32), None, "features, row 1, column 0"),
+        (np.array([[0, np.nan]]), None, "features, row 0, column 1"),
+        (np.zeros((4, 3), np.float32), np.zeros(3, np.int64), "labels"),
+        (np.zeros((4, 3), np.float32), np.zeros(4), "labels"),
+    ],
+)
+def test_arrays_that_do_not_fit(features: np.ndarray, labels: np.ndarray | None, named: str) -> None:
+    with pytest.raises(UserError, match=named):
+        Dataset("mine", features, labels)
+    with pytest.raises(UserError, match="ids"):
+        Dataset("mine", np.zeros((3, 1)), ids=("a", "b"))
+    with pytest.raises(UserError, match="sequence"):
+        Dataset("mine", np.zeros((3, 1)), sequence=np.zeros(2, np.int64))
