@@ -41,8 +41,8 @@ from semicrowd.fitting.result import Assignment, Result
 T = TypeVar("T")
 #: Constraint of a required number of clusters, and of other counts.
 CLUSTERS, COUNT = Interval(Integral, 2, None, closed="left"), Interval(Integral, 1, None, closed="left")
-#: Parameters that say how a fit is run and not what it is: they are neither in ``params_`` nor in a file.
-_OF_THE_MACHINE = frozenset({"random_state", "verbose", "trainer", "memory"})
+#: Parameters that say how a fit is run and not what it is: they are not in ``params_``.
+_OF_THE_MACHINE = frozenset({"random_state", "verbose", "trainer", "memory", "n_jobs"})
 
 
 def progress(iterable: Iterable[T], description: str, verbose: Any = True) -> Iterable[T]:

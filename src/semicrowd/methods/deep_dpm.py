@@ -1,86 +1,137 @@
 """Deep Dirichlet process mixture: a mixture in the latent space of a volume-preserving flow (Li et al. 2022)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
 from scipy.special import log_softmax
 from sklearn.base import TransformerMixin
+from sklearn.cluster import KMeans
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.cells import join_cells
+from semicrowd.crowd.two_coin import QUALITY_PRIOR
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.data.preparation import ColumnScaler
 from semicrowd.errors import UserError
-from semicrowd.estimators.base import CrowdClusterer
-from semicrowd.estimators.persistence import decode, encode
-from semicrowd.fitting.iterate import Method, iterate
-from semicrowd.fitting.monitor import Monitor
+from semicrowd.estimators.base import COUNT, CrowdClusterer, progress
 from semicrowd.fitting.result import Assignment, Restarts, Result
-from semicrowd.methods.gibbs import PartitionParameters, first_partition
 from semicrowd.random import stream, torch_stream
-from semicrowd.settings.fields import choice, each, flag, number, setting, whole
-from semicrowd.settings.parameters import QUALITY_PRIOR
+
+if TYPE_CHECKING:
+    from semicrowd.inference.gibbs.answers import Answers
+    from semicrowd.models.deep_dpm import DeepMixture
+
+#: Coupling layers of the flow, and hidden units of each (the paper's).
+LAYERS, WIDTH = 6, 512
+#: Items in a gradient step.
+_BATCH = 128
+#: What a fit sets, besides the result: of several fits, that of the best is kept.
+_OF_A_FIT = ("means_", "precisions_", "sizes_", "cluster_", "epochs_", "flows_")
+_FROM_0, _POSITIVE = Interval(Integral, 0, None, closed="left"), Interval(Real, 0, None, closed="neither")
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class DeepDPMParameters(PartitionParameters):
-    """Parameters of :class:`DeepDPM`."""
-
-    start: str = setting("kmeans", "initial partition: random | kmeans", choice("random", "kmeans"))
-    scatter: float = setting(
-        0.5, "prior mean of a cluster's variance, in units of the columns' variances", number(above=0)
-    )
-    variance_strength: float = setting(40.0, "weight of the prior variance, in items", number(above=0))
-    n_init: int = setting(
-        1, "independent fits, of which the one with the highest ln p of items, clusters and, if there are any, answers "
-        "is kept",
-        whole(1, 1000),
-    )
-    n_warm: int = setting(3, "number of first epochs in which the flow stays the identity", whole(0))
-    n_epochs: int = setting(300, "further epochs, in which the flow is trained", whole(1))
-    n_sweeps: int = setting(3, "sweeps of the Gibbs sampler in an epoch", whole(1))
-    splits: int = setting(
-        10, "split or merge proposals before each sweep of the first epochs", whole(0, 1000)
-    )
-    unions: bool = setting(
-        True, "finally join Gaussians to one cluster if that increases the joint probability of items and partition",
-        flag(),
-    )
-    n_steps: int | None = setting(
-        10, "gradient steps of the flow in an epoch; null: N / 5, as in the paper", whole(0), optional=True
-    )
-    batch_size: int = setting(128, "items in a gradient step", whole(1))
-    learning_rate: float = setting(1e-3, "learning rate of the flow (Adam)", number(above=0))
-    quality_prior: tuple[float, float] = setting(
-        QUALITY_PRIOR, "Beta prior of the annotators' sensitivity and specificity",
-        each(number(above=0), "[10.0, 1.0]", length=2),
-    )  # fmt: skip
-    n_layers: int = setting(6, "coupling layers of the flow", whole(1, 1000))
-    width: int = setting(512, "hidden units of each coupling layer", whole(1, 100_000))
-    keep_every: int = setting(0, "interval of epochs after which the flow is also kept; 0: only the last", whole(0))
-
-
-class DeepDPM(DeepDPMParameters, TransformerMixin, CrowdClusterer):
+class DeepDPM(TransformerMixin, CrowdClusterer):
     """A Dirichlet process mixture of isotropic Gaussians in the latent space of a volume-preserving flow (NICE).
 
-    The columns are standardised. The number of Gaussians is estimated, by splits and merges before the flow is trained,
-    and later by the sampler when the flow moves Gaussians together. The last partition and the final flow are the
-    result. Gaussians are then joined to one cluster if that is more probable; the probability of a cluster is the sum
-    of those of its Gaussians. Answers are must-links and cannot-links of annotators who may err; in the initial
-    partition k-means cells are joined by the answers.
+    Monte Carlo EM (Li, Li, Jiang & Xia 2022, Algorithm 1): sweeps of a Gibbs sampler of the partition, in turns with
+    gradient steps of the flow up eq. 16. The columns are standardised. The number of Gaussians is estimated, by splits
+    and merges before the flow is trained, and later by the sampler when the flow moves Gaussians together. The last
+    partition and the final flow are the result. Gaussians are then joined to one cluster if that is more probable; the
+    probability of a cluster is the sum of those of its Gaussians. Answers are must-links and cannot-links of annotators
+    who may err, with Beta(10, 1) priors of their rates; in the initial partition k-means cells are joined by the
+    answers.
+
+    Parameters
+    ----------
+    n_start : int, default=1
+        Number of k-means cells of the initial partition; 1: items are assigned one after the other.
+    alpha : float or None, default=None
+        Fixed concentration; None: it has a Gamma(1, 1) prior and is sampled.
+    scatter : float, default=0.5
+        Prior mean of a Gaussian's variance, in units of the columns' variances.
+    mean_strength : float, default=0.01
+        Weight of the prior mean, in items.
+    variance_strength : float, default=40.0
+        Weight of the prior variance, in items.
+    eq19 : {"corrected", "printed"}, default="corrected"
+        Marginal density of a new Gaussian; printed: as in the paper.
+    n_init : int, default=1
+        Independent fits, of which the one with the highest ln p of items, clusters and, if there are any, answers is
+        kept.
+    n_warm : int, default=3
+        Number of first epochs in which the flow stays the identity.
+    n_epochs : int, default=300
+        Further epochs, in which the flow is trained.
+    n_sweeps : int, default=3
+        Sweeps of the Gibbs sampler in an epoch.
+    splits : int, default=10
+        Split or merge proposals before each sweep of the first epochs.
+    unions : bool, default=True
+        Finally join Gaussians to one cluster if that increases the joint probability of items and partition.
+    n_steps : int or None, default=10
+        Gradient steps of the flow in an epoch, of 128 items each; None: a fifth of the number of items, as in the
+        paper.
+    learning_rate : float, default=0.001
+        Learning rate of the flow (Adam).
+    keep_every : int, default=0
+        Interval of epochs after which the flow is also kept; 0: only the last.
+    random_state : int, RandomState instance or None, default=0
+    verbose : bool, default=False
 
     Attributes
     ----------
-    means_, precisions_, sizes_ : [C, D], [C] and [C], of each Gaussian in the latent space
-    cluster_ : [C] cluster of each Gaussian
-    epochs_ : epochs whose flow was kept, in increasing order
-    scaler_ : the fitted ColumnScaler
+    means_, precisions_, sizes_ : ndarray
+        [C, D], [C] and [C], of each Gaussian in the latent space.
+    cluster_ : ndarray of shape (n_gaussians,)
+        Cluster of each Gaussian.
+    epochs_, flows_ : list of int, list of dict
+        Epochs whose flow was kept, in increasing order, and the flows' weights.
+    scaler_ : ColumnScaler
     """
 
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **CrowdClusterer._parameter_constraints, "n_start": [COUNT], "alpha": [_POSITIVE, None], "scatter": [_POSITIVE],
+        "mean_strength": [_POSITIVE], "variance_strength": [_POSITIVE], "eq19": [StrOptions({"corrected", "printed"})],
+        "n_init": [COUNT], "n_warm": [_FROM_0], "n_epochs": [COUNT], "n_sweeps": [COUNT], "splits": [_FROM_0],
+        "unions": ["boolean"], "n_steps": [_FROM_0, None], "learning_rate": [_POSITIVE], "keep_every": [_FROM_0],
+    }  # fmt: skip
     requires_answers = False
+    means_: np.ndarray
+    precisions_: np.ndarray
+    sizes_: np.ndarray
+    cluster_: np.ndarray
+    epochs_: list
+    flows_: list
+    scaler_: ColumnScaler
+
+    def __init__(
+        self, *, n_start: int = 1, alpha: float | None = None, scatter: float = 0.5, mean_strength: float = 0.01,
+        variance_strength: float = 40.0, eq19: str = "corrected", n_init: int = 1, n_warm: int = 3, n_epochs: int = 300,
+        n_sweeps: int = 3, splits: int = 10, unions: bool = True, n_steps: int | None = 10,
+        learning_rate: float = 1e-3, keep_every: int = 0, random_state: Any = 0, verbose: Any = False,
+    ) -> None:  # fmt: skip
+        self.n_start = n_start
+        self.alpha = alpha
+        self.scatter = scatter
+        self.mean_strength = mean_strength
+        self.variance_strength = variance_strength
+        self.eq19 = eq19
+        self.n_init = n_init
+        self.n_warm = n_warm
+        self.n_epochs = n_epochs
+        self.n_sweeps = n_sweeps
+        self.splits = splits
+        self.unions = unions
+        self.n_steps = n_steps
+        self.learning_rate = learning_rate
+        self.keep_every = keep_every
+        self.random_state = random_state
+        self.verbose = verbose
 
     def transform(self, X: Any, epoch: int | None = None) -> np.ndarray:
         """Items [N, D] in the latent space of the flow after an epoch of :attr:`epochs_`; None: after the last."""
@@ -105,12 +156,101 @@ class DeepDPM(DeepDPMParameters, TransformerMixin, CrowdClusterer):
         """Clusters [N] of items."""
         return Assignment.of(self.predict_proba(X), self.components_).cluster
 
-    def _run(self, features: np.ndarray, answers: PairAnnotations | None, monitor: Monitor) -> Result:
+    def _run(self, features: np.ndarray, answers: PairAnnotations | None) -> Result:
+        from semicrowd.inference.gibbs.answers import Answers
+
         if features.shape[1] < 2:
             raise UserError("X: 1 feature(s); expected at least two, because the flow shifts one by the other")
         self.scaler_ = ColumnScaler(indicators=self.indicators).fit(features)
-        given = self, self.scaler_.transform(features), answers
-        return iterate(_Fit(*given) if self.n_init == 1 else _BestOfSeveral(*given), monitor)
+        items = self.scaler_.transform(features)
+        if self.n_steps is None:
+            self.params_["n_steps"] = len(items) // 5
+        given = None if answers is None else Answers(answers, QUALITY_PRIOR)
+        epochs = self.n_warm + self.n_epochs
+        log_joint, results, sets = list[float](), list[Result](), list[dict[str, Any]]()
+        for number in range(self.n_init):
+            mixture, kept = self._begun(items, answers, given, number), list[tuple[int, dict[str, Any]]]()
+            what = "epochs" if self.n_init == 1 else f"epochs of fit {number + 1} of {self.n_init}"
+            for epoch in progress(range(epochs), what, self.verbose):
+                curves = self._epoch(mixture, number, epoch)
+                self.history_.append({"epoch": number * epochs + epoch + 1, **curves})
+                if epoch + 1 == epochs or (self.keep_every and (epoch + 1) % self.keep_every == 0):
+                    weights = {name: one.clone() for name, one in mixture.flow.state_dict().items()}
+                    kept.append((epoch + 1, weights))
+            self.epochs_, self.flows_ = [done for done, _ in kept], [weights for _, weights in kept]
+            value, result = self._take(mixture, given)
+            log_joint.append(value)
+            results.append(result)
+            sets.append({name: vars(self)[name] for name in _OF_A_FIT})
+        if self.n_init == 1:
+            return results[0]
+        best = int(np.argmax(log_joint))
+        vars(self).update(sets[best])
+        compared = Restarts(np.array(log_joint), best, np.stack([one.features.cluster for one in results]), "log_joint")
+        each = [one.workers for one in results if one.workers is not None]
+        workers = None
+        if each:
+            sides = ([one.sensitivity for one in each], [one.specificity for one in each])
+            workers = WorkerPosterior(*(np.concatenate(side) for side in sides))
+        return replace(results[best], restarts=compared, workers=workers)
+
+    def _begun(
+        self, items: np.ndarray, answers: PairAnnotations | None, given: "Answers | None", number: int
+    ) -> "DeepMixture":
+        """The flow and the first partition of a fit, the ``number``-th of ``n_init``."""
+        from semicrowd.inference.gibbs.isotropic import base_of, isotropic
+        from semicrowd.models.deep_dpm import DeepMixture
+
+        base = base_of(items, self.scatter, self.mean_strength, self.variance_strength)
+        mixture = DeepMixture(
+            items, self._new_flow(items.shape[1], number), lambda z: isotropic(z, *base, self.eq19),
+            self.learning_rate, alpha=self.alpha, answers=given,
+        )  # fmt: skip
+        if self.n_start > 1:
+            state = np.random.RandomState(stream(self.seed_, "gibbs/start", number).integers(2**31))
+            cells = KMeans(min(self.n_start, len(items)), n_init=1, random_state=state).fit_predict(items)
+            first = np.asarray(cells).astype(np.int64)
+            if answers is not None and given is not None:
+                first = join_cells(first, answers, given.weights(given.expected), self.n_start)
+            mixture.chain.begin(first)
+        return mixture
+
+    def _epoch(self, mixture: "DeepMixture", number: int, epoch: int) -> Mapping[str, float]:
+        """Gibbs sweeps and gradient steps, with a random stream for each sweep and each epoch; returns the curves."""
+        learning, first = epoch >= self.n_warm, epoch * self.n_sweeps
+        rngs = [stream(self.seed_, "gibbs", number, first + sweep) for sweep in range(self.n_sweeps)]
+        mixture.expectation(rngs, 0 if learning else self.splits)
+        chain = mixture.chain
+        curves = {"clusters": float(chain.clusters), "log_likelihood": chain.log_likelihood, "alpha": chain.alpha}
+        if learning:
+            index = number * (self.n_warm + self.n_epochs) + epoch
+            order, rng = torch_stream(self.seed_, "training/order", index), stream(self.seed_, "gibbs/clusters", index)
+            mixture.maximisation(self.params_["n_steps"], _BATCH, order, rng)
+            curves["log_likelihood/flow"] = mixture.log_likelihood
+        return curves
+
+    def _take(self, mixture: "DeepMixture", given: "Answers | None") -> tuple[float, Result]:
+        """ln p of items, clusters and answers, and the result: the last partition, each item's most probable cluster.
+
+        Sets the attributes of the Gaussians.
+        """
+        family, chain = mixture.clusters(), mixture.chain
+        used, expected = family.number > 0, family.expected()
+        self.means_, self.precisions_ = expected.mean[used] + expected.location, expected.precision[used]
+        self.sizes_ = family.number[used].astype(np.int64)
+        slots = mixture.unions(family) if self.unions else np.arange(len(used))
+        _, self.cluster_ = np.unique(slots[used], return_inverse=True)
+        z = family.x + family.location
+        share = self._summed(self._scores(z))
+        final = features = Assignment.of(share)
+        workers = None
+        if given is not None:
+            labels = self.cluster_[(np.cumsum(used) - 1)[chain.z]]
+            # The clusters of all other items are those of the last partition, which is based on answers and features.
+            evidence = given.evidence(labels, chain.quality, share.shape[1])
+            final = Assignment.of(np.exp(log_softmax(np.log(share + 1e-300) + evidence, axis=-1)))
+            workers = WorkerPosterior(*given.shapes(labels)[:, None])
+        return mixture.log_joint(family, slots), Result(share.shape[1], final, features, workers, latent_mean=z)
 
     def _pushed(self, features: np.ndarray, epoch: int | None = None) -> np.ndarray:
         from semicrowd.models.deep_dpm import pushed
@@ -121,7 +261,7 @@ class DeepDPM(DeepDPMParameters, TransformerMixin, CrowdClusterer):
         if epoch is not None and epoch not in self.epochs_:
             kept = ", ".join(map(str, self.epochs_))
             raise UserError(f"epoch={epoch}: the flow of this epoch was not kept; kept epochs: {kept}")
-        flow = new_flow(self, self.n_features_in_)
+        flow = self._new_flow(self.n_features_in_)
         flow.load_state_dict(self.flows_[-1 if epoch is None else self.epochs_.index(epoch)])
         return flow
 
@@ -134,141 +274,8 @@ class DeepDPM(DeepDPMParameters, TransformerMixin, CrowdClusterer):
         """Probabilities [N, K] of the clusters, from scores [N, C]."""
         return np.exp(log_softmax(score, axis=-1)) @ np.eye(self.cluster_.max() + 1)[self.cluster_]
 
+    def _new_flow(self, dim: int, number: int = 0) -> Any:
+        """The initial flow of a fit, which is the identity."""
+        from semicrowd.nets.mlp import NICE
 
-def new_flow(settings: DeepDPMParameters, dim: int, start: int = 0) -> Any:
-    """The initial flow of a fit, which is the identity."""
-    from semicrowd.nets.mlp import NICE
-
-    generator = torch_stream(getattr(settings, "seed_", 0), "networks", start)
-    return NICE(dim, settings.n_layers, settings.width, [generator])
-
-
-class _Fit(Method):
-    """Epochs of Gibbs sweeps and gradient steps, with a separate random stream for each sweep and each epoch.
-
-    ``start`` is the number of this fit among those of ``n_init``.
-    """
-
-    def __init__(self, model: DeepDPM, features: np.ndarray, answers: PairAnnotations | None, start: int = 0) -> None:
-        from semicrowd.inference.gibbs.answers import Answers
-        from semicrowd.inference.gibbs.isotropic import base_of, isotropic
-        from semicrowd.models.deep_dpm import DeepMixture
-
-        self.model, self.iterations, self.number = model, model.n_warm + model.n_epochs, start
-        self.answers = None if answers is None else Answers(answers, (model.quality_prior[0], model.quality_prior[1]))
-        base = base_of(features, model.scatter, model.mean_strength, model.variance_strength)
-        self.mixture = DeepMixture(
-            features, new_flow(model, features.shape[1], start), lambda z: isotropic(z, *base, model.eq19),
-            model.learning_rate,
-            alpha=model.alpha, alpha_prior=tuple(model.alpha_prior), answers=self.answers,
-        )  # fmt: skip
-        if model.n_start > 1:
-            first = first_partition(model, features, start)
-            if answers is not None and self.answers is not None:
-                first = join_cells(first, answers, self.answers.weights(self.answers.expected), model.n_start)
-            self.mixture.chain.begin(first)
-        self.steps = len(features) // 5 if model.n_steps is None else model.n_steps
-        self.kept: list[tuple[int, dict[str, Any]]] = []
-
-    def step(self, iteration: int) -> Mapping[str, float]:
-        """One epoch."""
-        model, mixture = self.model, self.mixture
-        first, epoch = iteration * model.n_sweeps, self.number * self.iterations + iteration
-        learning = iteration >= model.n_warm
-        rngs = [stream(model.seed_, "gibbs", self.number, first + sweep) for sweep in range(model.n_sweeps)]
-        mixture.expectation(rngs, 0 if learning else model.splits)
-        if learning:
-            order = torch_stream(model.seed_, "training/order", epoch)
-            rng = stream(model.seed_, "gibbs/clusters", epoch)
-            mixture.maximisation(self.steps, model.batch_size, order, rng)
-        done = iteration + 1
-        if done == self.iterations or (model.keep_every and done % model.keep_every == 0):
-            self.kept.append((done, {name: one.clone() for name, one in mixture.flow.state_dict().items()}))
-        chain = mixture.chain
-        curves = {"clusters": chain.clusters, "log_likelihood": chain.log_likelihood, "alpha": chain.alpha}
-        return curves | {"log_likelihood/flow": mixture.log_likelihood} if learning else curves
-
-    def state(self) -> dict[str, Any]:
-        """Partition, flow, moments of Adam, and kept flows."""
-        content = self.mixture.state()
-        return content | {"chain": encode(content["chain"]), "kept": self.kept}
-
-    def load_state(self, state: Mapping[str, Any]) -> None:
-        """Restore what :meth:`state` returned."""
-        self.mixture.load_state({**state, "chain": decode(state["chain"])})
-        self.kept = [(int(done), dict(flow)) for done, flow in state["kept"]]
-
-    def result(self) -> Result:
-        """The last partition, and the most probable cluster of each item."""
-        model, family, chain = self.model, self.mixture.clusters(), self.mixture.chain
-        used, expected = family.number > 0, family.expected()
-        model.means_, model.precisions_ = expected.mean[used] + expected.location, expected.precision[used]
-        model.sizes_ = family.number[used].astype(np.int64)
-        slots = self.mixture.unions(family) if model.unions else np.arange(len(used))
-        self.log_joint = self.mixture.log_joint(family, slots)
-        _, model.cluster_ = np.unique(slots[used], return_inverse=True)
-        model.epochs_, model.flows_ = [done for done, _ in self.kept], [flow for _, flow in self.kept]
-        z = family.x + family.location
-        share = model._summed(model._scores(z))
-        final = features = Assignment.of(share)
-        workers = None
-        if self.answers is not None:
-            labels = model.cluster_[(np.cumsum(used) - 1)[chain.z]]
-            # The clusters of all other items are those of the last partition, which is based on answers and features.
-            evidence = self.answers.evidence(labels, chain.quality, share.shape[1])
-            final = Assignment.of(np.exp(log_softmax(np.log(share + 1e-300) + evidence, axis=-1)))
-            workers = WorkerPosterior(*self.answers.shapes(labels)[:, None])
-        return Result(share.shape[1], final, features, workers, latent_mean=z)
-
-
-class _BestOfSeveral(Method):
-    """Fits one after the other, each with its own random streams; the result is that with the highest ln p(x, z)."""
-
-    def __init__(self, model: DeepDPM, features: np.ndarray, answers: PairAnnotations | None) -> None:
-        self._given = model, features, answers
-        self._fit = _Fit(*self._given)
-        self.iterations = model.n_init * self._fit.iterations
-        #: Of each finished fit: ln p(x, z), [N] clusters, and shapes of the annotators' rates, [2, M, 2].
-        self._log_joint, self._clusters, self._rates = list[float](), list[np.ndarray](), list[np.ndarray]()
-        self._best: dict[str, Any] = {}
-
-    def step(self, iteration: int) -> Mapping[str, float]:
-        """One epoch of one fit."""
-        start, own = divmod(iteration, self._fit.iterations)
-        if start != self._fit.number:
-            self._fit = _Fit(*self._given, start)
-        metrics = self._fit.step(own)
-        if own + 1 == self._fit.iterations:
-            result = self._fit.result()
-            if not self._best or self._fit.log_joint > max(self._log_joint):
-                self._best = {"number": start, **self._fit.state()}
-            self._log_joint.append(self._fit.log_joint)
-            self._clusters.append(result.features.cluster)
-            if result.workers is not None:
-                self._rates.append(np.concatenate([result.workers.sensitivity, result.workers.specificity]))
-        return metrics
-
-    def state(self) -> dict[str, Any]:
-        """The fit that is running, the best one before it, and the comparison."""
-        clusters, rates = ([torch.from_numpy(one) for one in of] for of in (self._clusters, self._rates))
-        running = {"number": self._fit.number, **self._fit.state()}
-        finished = {"log_joint": self._log_joint, "clusters": clusters, "rates": rates}
-        return {"running": running, "best": self._best, **finished}
-
-    def load_state(self, state: Mapping[str, Any]) -> None:
-        """Restore what :meth:`state` returned."""
-        self._fit = self._loaded(state["running"])
-        self._best, self._log_joint = dict(state["best"]), list(state["log_joint"])
-        self._clusters, self._rates = ([one.numpy() for one in state[name]] for name in ("clusters", "rates"))
-
-    def _loaded(self, state: Mapping[str, Any]) -> _Fit:
-        fit = _Fit(*self._given, int(state["number"]))
-        fit.load_state(state)
-        return fit
-
-    def result(self) -> Result:
-        """The result of the best fit."""
-        best = int(self._best["number"])
-        compared = Restarts(np.array(self._log_joint), best, np.stack(self._clusters), "log_joint")
-        workers = WorkerPosterior(*np.stack(self._rates, 1)) if self._rates else None
-        return replace(self._loaded(self._best).result(), restarts=compared, workers=workers)
+        return NICE(dim, LAYERS, WIDTH, [torch_stream(self.seed_, "networks", number)])

@@ -1,6 +1,6 @@
 """Deep Dirichlet process mixture: Monte Carlo EM of a flow and of a mixture behind it (Li et al. 2022, Algorithm 1)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -98,17 +98,6 @@ class DeepMixture:
         self.log_likelihood = total / max(steps, 1)
         if steps:
             self._made = None
-
-    def state(self) -> dict[str, Any]:
-        """What later steps depend on."""
-        return {"chain": self.chain.state(), "flow": self.flow.state_dict(), "optimizer": self.optimizer.state_dict()}
-
-    def load_state(self, state: Mapping[str, Any]) -> None:
-        """Go on where :meth:`state` was taken."""
-        self.chain.load_state(state["chain"])
-        self.flow.load_state_dict(state["flow"])
-        self.optimizer.load_state_dict(state["optimizer"])
-        self._made = None
 
 
 def energy(
