@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import signal
 import sys
 import threading
@@ -23,6 +24,8 @@ _HERE = Path(__file__).resolve()
 CONF = str(next(path for path in (_HERE.parent / "conf", _HERE.parents[2] / "conf") if path.is_dir()))
 #: How a person starts this program.
 PROGRAM = "semicrowd train" if Path(CONF).parent == _HERE.parent else "python src/train.py"
+#: What a run's folder has before the fit, and which is worth nothing if there is none.
+_BEFORE_THE_FIT = {".hydra", "annotations.csv", "config.yaml", "provenance.json"}
 #: An argument that is a path, whether or not there is such a file.
 _FILE = re.compile(r"[^=]+\.(csv|tsv|txt|parquet|npy|npz)")
 #: Hydra's options that take the next argument.
@@ -110,7 +113,11 @@ def train(cfg: DictConfig) -> dict[str, float] | None:
             raise
         if HydraConfig.get().mode == RunMode.MULTIRUN:
             raise mistake from None
-        print(f"error: {mistake}", file=sys.stderr)
+        if not _rank():  # the first process of several says it
+            print(f"error: {mistake}", file=sys.stderr)
+            folder = Path(HydraConfig.get().runtime.output_dir)
+            if {path.name for path in folder.iterdir()} <= _BEFORE_THE_FIT:
+                shutil.rmtree(folder)
         raise SystemExit(2) from None
 
 
@@ -130,14 +137,12 @@ def mistake_in(error: BaseException) -> UserError | None:
 
     from semicrowd.errors import naming_extras
 
-    if isinstance(error, InstantiationException):
-        cause = error.__cause__
-        if isinstance(cause, TypeError | OmegaConfBaseException | None):
-            return UserError(error)
-        return mistake_in(cause)
+    if isinstance(error, InstantiationException) and error.__cause__ is not None:
+        unknown = "unexpected keyword argument" in str(error.__cause__)  # of a class or function
+        return UserError(error) if unknown else mistake_in(error.__cause__)
     if isinstance(error, UserError):
         return error
-    if isinstance(error, InvalidParameterError | OmegaConfBaseException):
+    if isinstance(error, InvalidParameterError | OmegaConfBaseException | InstantiationException):
         return UserError(error)
     if isinstance(error, ModuleNotFoundError):
         try:
@@ -155,6 +160,7 @@ def _train(cfg: DictConfig) -> dict[str, float] | None:
 
     from reproduction import run, tracking
 
+    _check_processes(cfg)
     data, answers = inputs(cfg)
     with open_dict(cfg):
         cfg.n_classes = cfg.n_classes if cfg.n_classes is not None else data.num_classes
@@ -191,12 +197,25 @@ def inputs(cfg: DictConfig) -> tuple["Dataset", "PairAnnotations | None"]:
     return data, answers
 
 
-def _rank() -> int:
-    """The number of this process among those that train together: Lightning's, torchrun's or srun's variables."""
+def _check_processes(cfg: DictConfig) -> None:
+    """Refuse what several processes of a run cannot do, and tell Lightning where there is only one."""
+    from hydra.core.hydra_config import HydraConfig
+    from hydra.types import RunMode
+
     if "SLURM_NTASKS" in os.environ and "SLURM_STEP_NUM_TASKS" not in os.environ:
         # The script of sbatch and the shell of salloc have the variables of an allocation, but are one process.
         os.environ["SLURM_JOB_NAME"] = "interactive"  # Lightning's word for it
-        print("note: in a SLURM allocation, but not started by srun: the run has this process alone", file=sys.stderr)
+        print("note: in a SLURM allocation, but not started by srun: the run begins with this process", file=sys.stderr)
+    if not cfg.trainer or "trainer" not in cfg.model or cfg.trainer.devices == cfg.trainer.num_nodes == 1:
+        return
+    if cfg.held_out:
+        raise UserError("held_out=true: fits twice in one process; expected trainer.devices=1")
+    if HydraConfig.get().mode == RunMode.MULTIRUN and "SLURM_STEP_NUM_TASKS" not in os.environ:
+        raise UserError(f"trainer.devices={cfg.trainer.devices}: in a sweep only hydra/launcher=submitit_slurm, with "
+                        "as many hydra.launcher.tasks_per_node, starts several processes for a job; expected one")
+
+
+def _rank() -> int:
+    """The number of this process among those that train together: torchrun's, Lightning's or srun's variables."""
     names = ("RANK", "LOCAL_RANK", "SLURM_PROCID")
-    rank = next((int(os.environ[name]) for name in names if name in os.environ), 0)
-    return rank
+    return next((int(os.environ[name]) for name in names if name in os.environ), 0)
