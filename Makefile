@@ -12,6 +12,8 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 # Tests start many interpreters: where bytecode is not kept, each of them would compile the package anew.
 test test-nightly: export PYTHONDONTWRITEBYTECODE =
 test test-nightly: export OMP_NUM_THREADS = 1
+# DVC asks for the user's name, which a number in a container may not have.
+export LOGNAME ?= $(shell id -u)
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */\1\t/' | awk -F '\t' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -27,18 +29,22 @@ test: setup  ## run the tests (all but the slow ones) on two cores
 	$(PY) -m pytest -q -n 2 --dist worksteal -m "not slow"
 
 test-nightly: setup  ## fetch the real data and run what `make test` leaves out: slow tests, real data, bars of quality (an hour)
-	@$(PY) -m semicrowd.pipeline.fetch
+	-$(PY) -m dvc repro -q --keep-going fetch
 	$(PY) -m pytest -q -n 2 --dist worksteal -rs -m "slow or needs_data"
 
-reproduce: setup  ## run the pipeline and write reports/index.html and reports/REPORT.md (PROFILE=laptop or paper)
-	@$(PY) -m semicrowd.pipeline.reproduce $(if $(PROFILE),--profile $(PROFILE))
+# A stage that fails does not stop the others; the report is then written of what there is.
+reproduce: setup  ## run the pipeline (dvc repro) and write reports/index.html and reports/REPORT.md (PROFILE=laptop or paper)
+	@if [ -n "$(PROFILE)" ]; then ls conf/profile/$(PROFILE).yaml >/dev/null && ln -sf conf/profile/$(PROFILE).yaml params.yaml; fi
+	@if [ ! -e .git ]; then $(PY) -m dvc config -q --local core.no_scm true; fi
+	@$(PY) -m dvc repro --keep-going || { $(PY) src/report.py; exit 1; }
+	@echo "report: reports/index.html (the same as text: reports/REPORT.md)"
 
 .PHONY: record verify
-record: setup  ## keep a long experiment's numbers in recorded/ (EXPERIMENT=cifar_scdc_tasks SEEDS=0-2)
-	@$(PY) -m semicrowd.report.record $(EXPERIMENT) $(if $(SEEDS),--seeds $(SEEDS)) $(if $(PROFILE),--profile $(PROFILE))
+record: setup  ## keep a long sweep's numbers in recorded/ (EXPERIMENT=name ARGS="data=mnist model=bayes seed=0-2")
+	@$(PY) -m reproduction.recorded record $(EXPERIMENT) $(ARGS)
 
-verify: setup  ## run one recorded run of each paper again and compare (ARGS="--experiments pinwheel_two_coin")
-	@$(PY) -m semicrowd.report.verify $(ARGS)
+verify: setup  ## run one recorded run of each paper again and compare (ARGS=pinwheel_two_coin)
+	@$(PY) -m reproduction.recorded verify $(ARGS)
 
 ui: setup  ## open the tracking UI on this machine (SEMICROWD_UI_PORT=5000)
 	@$(PY) -m reproduction ui --port $(SEMICROWD_UI_PORT)

@@ -1,4 +1,4 @@
-"""Codes of a stacked autoencoder in place of the items, made once by ``python -m semicrowd.pipeline.autoencoder``."""
+"""Codes of a stacked autoencoder in place of the items, made by the stage ``autoencoder`` of dvc.yaml."""
 
 from dataclasses import replace
 from numbers import Integral
@@ -61,7 +61,7 @@ def load_encoded(
     root = root or data_root()
     data = to_encode(which, root)
     path = place(root, which, trained)
-    make = f"python -m semicrowd.pipeline.autoencoder {which} makes it"
+    make = "`dvc repro autoencoder` makes it"
     if not path.exists():
         raise UserError(f"{path}: not there; {make}")
     try:

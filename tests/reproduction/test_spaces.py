@@ -1,18 +1,17 @@
-"""Stage ``deep_spaces``: its rows are runs of the methods that they name, its pictures of the model it was given."""
+"""Stage ``spaces``: its rows are runs of the methods that they name, its pictures of the model it was given."""
 
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from reproduction.stages import spaces
 from semicrowd.data.dataset import Dataset
-from semicrowd.files import MODEL, write_json
+from semicrowd.files import MODEL, write_json, write_text
 from semicrowd.methods.deep_dpm import DeepDPM
 from semicrowd.methods.gmeans import GMeans
 from semicrowd.methods.unsupervised import KMeansOnly
 from semicrowd.metrics import clustering_scores
-from semicrowd.pipeline import deep_spaces
-from semicrowd.pipeline.experiments import Experiment
 
 
 def blobs() -> Dataset:
@@ -29,7 +28,7 @@ def model() -> DeepDPM:
 
 def test_a_row_is_what_a_run_of_train_finds(model: DeepDPM) -> None:
     data = blobs()
-    rows = [dict(zip(deep_spaces.COLUMNS, row, strict=True)) for row in deep_spaces.rows_of(model, data, 7)]
+    rows = [dict(zip(spaces.COLUMNS, row, strict=True)) for row in spaces.rows_of(model, data, 7)]
     found = {(row["space"], row["method"]): row for row in rows}
     assert len(found) == 7
     assert found["flow", "kmeans"]["told"] == model.n_clusters_
@@ -46,10 +45,10 @@ def test_digits_are_decoded_from_the_largest_cluster_of_each_class(
     model: DeepDPM, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = blobs()
-    monkeypatch.setattr(deep_spaces, "decoded", lambda codes, which, root: codes)  # noqa: ARG005
-    found = deep_spaces.digits(model, data, "mnist", Path("unused"), 0)
+    monkeypatch.setattr(spaces, "decoded", lambda codes, which, root: codes)  # noqa: ARG005
+    found = spaces.digits(model, data, "mnist", Path("unused"), 0)
     assert data.labels is not None
-    assert found["images"].shape == (len(found["classes"]), deep_spaces.SAMPLES, 4)
+    assert found["images"].shape == (len(found["classes"]), spaces.SAMPLES, 4)
     for name, images in zip(found["classes"], found["images"], strict=True):
         # The centre comes first, and lies among the items of its class.
         centre = data.features[data.labels == name].mean(0)
@@ -60,9 +59,9 @@ def test_digits_are_decoded_from_the_largest_cluster_of_each_class(
 def test_panels_begin_with_the_features_and_end_with_the_last_epoch(
     model: DeepDPM, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deep_spaces, "NUM_POINTS", 90)
+    monkeypatch.setattr(spaces, "NUM_POINTS", 90)
     data = blobs()
-    found = deep_spaces.embedding(model, data, 0)
+    found = spaces.embedding(model, data, 0)
     assert found["epochs"].tolist() == [0, 2, 4, 6]
     assert found["points"].shape == (4, 90, 2)
     assert data.labels is not None
@@ -75,17 +74,23 @@ def test_panels_begin_with_the_features_and_end_with_the_last_epoch(
 def test_runs_that_have_not_finished_have_no_rows(
     model: DeepDPM, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(deep_spaces, "load_dataset", lambda *args, **options: blobs())  # noqa: ARG005
-    monkeypatch.setattr(deep_spaces, "embedding", lambda *args: {"points": np.zeros(1)})  # noqa: ARG005
-    monkeypatch.setattr(deep_spaces, "digits", lambda *args: {"images": np.zeros(1)})  # noqa: ARG005
-    one = Experiment("deep_mnist", {"data": "encoded", "data.which": "mnist"}, (0, 1), sweep={})
-    deep_spaces.run(one, tmp_path)
-    place = tmp_path / "results" / "deep_spaces" / "deep_mnist"
-    assert (place / "scores.csv").read_text().count("\n") == 1
-    directory = one.run_dir(one.jobs[1])
-    write_json(directory / "status.json", {"status": "finished"})
-    model.save(directory / MODEL)
-    deep_spaces.run(one, tmp_path)
-    assert (place / "scores.csv").read_text().count("\nmnist,1,") == 7
-    assert not (place / "digits.npz").exists()  # of the first run alone
+    monkeypatch.setattr(spaces, "instantiate", lambda *args, **options: blobs())  # noqa: ARG005
+    monkeypatch.setattr(spaces, "embedding", lambda *args: {"points": np.zeros(1)})  # noqa: ARG005
+    monkeypatch.setattr(spaces, "digits", lambda *args: {"images": np.zeros(1)})  # noqa: ARG005
+    config = """{{seed: {}, data: {{which: mnist}}, annotations: {{_target_: semicrowd.data.answers.{}}},
+        model: {{_target_: semicrowd.DeepDPM, n_steps: {}}}}}"""
+    results, out = tmp_path / "results", tmp_path / "out"
+    # The second has no flow, the third has answers, the fourth has not finished.
+    for number, (seed, answers, steps) in enumerate([(8, "none", 5), (7, "none", 0), (6, "crowd", 5), (5, "none", 5)]):
+        folder = results / str(number)
+        write_text(folder / "config.yaml", config.format(seed, answers, steps))
+        model.save(folder / MODEL)
+        if number < 3:
+            write_json(folder / "metrics.json", {"train/acc": 1.0})
+    assert spaces.main([str(results), str(out), "--pictures"]) == 0
+    lines = (out / "scores.csv").read_text().splitlines()
+    assert lines[0].split(",") == [*spaces.COLUMNS]
+    assert [line[:8] for line in lines[1:]] == ["mnist,8,"] * 7
+    assert (out / "digits.npz").is_file()
+    with pytest.raises(SystemExit):
+        spaces.main([str(out), str(out)])

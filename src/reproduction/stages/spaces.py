@@ -1,8 +1,8 @@
-"""Other methods in the two feature spaces of finished runs of deep DPM: that of the autoencoder and that of the flow.
+"""Stage ``spaces``: other methods in the two feature spaces of runs of deep DPM, the autoencoder's and the flow's.
 
-Writes into ``results/deep_spaces/<experiment>``: ``scores.csv``, scores of other methods in both spaces; for the first
-run on MNIST also ``embedding.npz``, the t-SNE of 2,500 items after three epochs, and ``digits.npz``, the decoder's
-images of points around clusters (Li et al. 2022, Figs. 2b, 3 and 4).
+Writes ``scores.csv``, scores of other methods in both spaces; for the first run on MNIST also ``embedding.npz``, the
+t-SNE of 2,500 items after three epochs, and ``digits.npz``, the decoder's images of points around clusters (Li et al.
+2022, Figs. 2b, 3 and 4).
 """
 
 import argparse
@@ -12,25 +12,25 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
+from hydra.utils import instantiate
+from joblib import Parallel, delayed
+from omegaconf import DictConfig, OmegaConf
 from sklearn.manifold import TSNE
 
-from semicrowd.data import Dataset, load_dataset
+from reproduction.stages.autoencoder import decoded
+from semicrowd.data import Dataset
 from semicrowd.data.fetch import data_root
-from semicrowd.errors import without_traceback
+from semicrowd.errors import UserError, without_traceback
 from semicrowd.estimators.base import CrowdClusterer
 from semicrowd.estimators.persistence import load
-from semicrowd.files import MODEL, read_status, write_arrays, write_csv
-from semicrowd.fitting.progress import threads_of_a_fit
+from semicrowd.files import MODEL, write_arrays, write_csv
 from semicrowd.methods.deep_dpm import DeepDPM
 from semicrowd.methods.gmeans import GMeans
 from semicrowd.methods.unsupervised import KMeansOnly, VariationalMixture
 from semicrowd.metrics import clustering_scores
-from semicrowd.pipeline.autoencoder import decoded
-from semicrowd.pipeline.experiments import RESULTS, Experiment, Job, load_plan
-from semicrowd.pipeline.inputs import digest, fingerprints, is_current
 from semicrowd.random import stream
 
-FOLDER = RESULTS / "deep_spaces"
 COLUMNS = ("which", "seed", "space", "method", "told", "clusters", "ari", "f1", "nmi")
 SPACES = ("autoencoder", "flow")
 #: Number of initialisations of k-means.
@@ -117,47 +117,46 @@ def digits(model: DeepDPM, data: Dataset, which: str, root: Path, seed: int) -> 
     return {"images": np.stack(found), "classes": np.array(names)}
 
 
-def run(experiment: Experiment, root: Path) -> None:
-    """Write the stage's files for the runs that have finished."""
-    place, rows = FOLDER / experiment.name, list[tuple[Any, ...]]()
-    for number, job in enumerate(experiment.jobs):
-        finished = _finished(experiment, job, root)
-        if finished is None:
-            continue
-        model, data, which = finished
-        rows += rows_of(model, data, job.seed)
-        print(f"{experiment.name}, {job.folder}: done", flush=True)
-        if number == 0 and data.name == "mnist":
-            write_arrays(place / "embedding.npz", embedding(model, data, job.seed))
-            write_arrays(place / "digits.npz", digits(model, data, which, root, job.seed))
-    write_csv(place / "scores.csv", COLUMNS, rows)
-
-
-def _finished(experiment: Experiment, job: Job, root: Path) -> tuple[DeepDPM, Dataset, str] | None:
-    directory = experiment.run_dir(job)
-    if read_status(directory).get("status") != "finished":
-        return None
-    settings = {**experiment.settings, **job.point}
-    options = {name.removeprefix("data."): value for name, value in settings.items() if name.startswith("data.")}
-    model = load(directory / MODEL)
+def run(folder: Path, out: Path, pictures: bool) -> list[tuple[Any, ...]]:
+    """Rows of :data:`COLUMNS` of one run; ``pictures``: also write the embedding and the digits."""
+    torch.set_num_threads(1)
+    cfg = OmegaConf.load(folder / "config.yaml")
+    assert isinstance(cfg, DictConfig)
+    model, data = load(folder / MODEL), instantiate(cfg.data, _convert_="all")
     assert isinstance(model, DeepDPM)
-    return model, load_dataset(settings["data"], root, **options), options.get("which", "mnist")
+    if pictures:
+        write_arrays(out / "embedding.npz", embedding(model, data, cfg.seed))
+        write_arrays(out / "digits.npz", digits(model, data, cfg.data.which, data_root(), cfg.seed))
+    return list(rows_of(model, data, cfg.seed))
+
+
+def runs_of(results: Path) -> list[Path]:
+    """Folders of the finished runs of deep DPM with a flow and without answers, by their seeds."""
+    found = []
+    for metrics in results.glob("*/metrics.json"):
+        cfg = OmegaConf.load(metrics.with_name("config.yaml"))
+        of_flow = cfg.model._target_.endswith("DeepDPM") and cfg.model.n_steps != 0
+        if of_flow and cfg.annotations._target_.endswith(".none"):
+            found.append((cfg.seed, metrics.parent))
+    return [folder for _, folder in sorted(found)]
 
 
 @without_traceback
 def main(arguments: list[str] | None = None) -> int:
-    """``python -m semicrowd.pipeline.deep_spaces <experiment>``."""
-    parser = argparse.ArgumentParser(description="other methods in the spaces of an experiment of model=deep_dpm")
-    parser.add_argument("experiment")
+    """``python -m reproduction.stages.spaces results/codes_mnist results/spaces/mnist``."""
+    parser = argparse.ArgumentParser(description="other methods in the feature spaces of runs of deep DPM")
+    parser.add_argument("results", type=Path, help="folder of a sweep")
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--pictures", action="store_true", help="of the first run, which is of MNIST")
+    parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args(arguments)
-    experiment = load_plan().experiment(options.experiment)
-    models = [path for job in experiment.jobs if (path := experiment.run_dir(job) / MODEL).is_file()]
-    made_of = digest(fingerprints(["semicrowd.pipeline.deep_spaces"]), *models)
-    if is_current(FOLDER / experiment.name / "scores.csv", made_of):
-        print(f"{experiment.name}: nothing has changed")
-        return 0
-    with threads_of_a_fit():
-        run(experiment, data_root())
+    folders = runs_of(options.results)
+    if not folders:
+        raise UserError(f"{options.results}: no finished run of model=deep_dpm")
+    found = Parallel(options.jobs)(
+        delayed(run)(folder, options.out, options.pictures and folder == folders[0]) for folder in folders
+    )
+    write_csv(options.out / "scores.csv", COLUMNS, [row for rows in found for row in rows])
     return 0
 
 

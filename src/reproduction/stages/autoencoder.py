@@ -1,21 +1,37 @@
-"""A stacked autoencoder, and its training: layer by layer as denoising autoencoders, then as a whole.
+"""Stage ``autoencoder``: codes of a data set at four stages of a stacked autoencoder's training, and its decoder.
 
-The network is D-500-500-2000-10 and back (Xie et al. 2016, whose features Li et al. 2022 cluster). Training: Vincent et
-al. 2010, with the settings of Xie et al. 2016 and Jiang et al. 2017, which Li et al. 2022 use. No labels are used:
-progress is measured by the reconstruction error on held-out items.
+Writes ``<data set>/codes-25.npz`` to ``codes-100.npz``, which ``data=encoded`` loads, ``decoder.pt``, and
+``training.csv`` with the errors of the reconstruction.
+
+The network is D-500-500-2000-10 and back (Xie et al. 2016, whose features Li et al. 2022 cluster), trained layer by
+layer as denoising autoencoders, then as a whole (Vincent et al. 2010, with the settings of Xie et al. 2016 and Jiang et
+al. 2017, which Li et al. 2022 use). No labels are used: progress is measured by the reconstruction error on held-out
+items.
 """
 
+import argparse
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+import numpy as np
 import torch
 from jaxtyping import Float
+from joblib import Parallel, delayed
 from torch import Tensor, nn
 
+from semicrowd.data.encoded import ENCODED, FOLDER, TRAINED, keep_codes, to_encode, to_train
+from semicrowd.data.fetch import data_root
+from semicrowd.errors import UserError, without_traceback
+from semicrowd.files import write_atomic, write_csv
 from semicrowd.nets import descend
-from semicrowd.nets.mlp import MLP, RestartLayer
+from semicrowd.nets.mlp import MLP, RestartLayer, set_precision
 from semicrowd.random import torch_stream
 
+DECODER = "decoder.pt"
+#: Seed of the networks and of their training; it is constant, so that all runs have the same features.
+_SEED = 0
 #: Widths of the encoder's hidden layers.
 HIDDEN = (500, 500, 2000)
 #: Dimension of the code.
@@ -143,3 +159,73 @@ def _steps(
 def _dropped(values: Tensor, generator: torch.Generator) -> Tensor:
     kept = torch.rand(values.shape, generator=generator) >= DROPPED
     return values * kept / (1 - DROPPED)
+
+
+def make(which: str, root: Path, pretraining: int, steps: int) -> str:
+    """Train, and write the stage's files; returns how to get the data if they are missing, else an empty text."""
+    torch.set_num_threads(1)
+    folder = root / FOLDER / which
+    try:
+        data = to_encode(which, root)
+    except UserError as error:
+        return f"{which}: {error}"
+    shift, scale = to_train(data)
+    items, test = (
+        None if x is None else torch.from_numpy((x - shift) / scale) for x in (data.features, data.test_features)
+    )
+    assert items is not None
+    net = Autoencoder(data.num_features, torch_stream(_SEED, "autoencoder/networks"))
+    set_precision(net, "auto")
+    rows = []
+    for trained, snapshot in zip(TRAINED, train(net, items, pretraining, steps, len(TRAINED), _SEED), strict=True):
+        # Codes have the float32 in which they are compared: bfloat16 would give many items the same.
+        set_precision(net, "float32")
+        codes, of_test = (None if x is None else _codes(net, x) for x in (items, test))
+        set_precision(net, "auto")
+        assert codes is not None
+        keep_codes(root, which, trained, data, codes, of_test)
+        rows.append((snapshot.steps, snapshot.error, snapshot.held_out_error))
+        print(f"{which}: {snapshot.steps} of {steps} steps, error {snapshot.error:.5f}, "
+              f"error of held-out items {snapshot.held_out_error:.5f}", flush=True)
+    decoder = {"shift": torch.from_numpy(shift), "scale": torch.from_numpy(scale), **net.decoder.state_dict()}
+    write_atomic(folder / DECODER, lambda path: torch.save(decoder, path))
+    write_csv(folder / "training.csv", ["steps", "error", "held_out_error"], rows)
+    return ""
+
+
+def decoded(codes: np.ndarray, which: str, root: Path) -> np.ndarray:
+    """Items [n, D] decoded from codes [n, 10] of ``data=encoded``."""
+    folder = root / FOLDER / which
+    parts = torch.load(folder / DECODER, weights_only=True)
+    shift, scale = parts.pop("shift"), parts.pop("scale")
+    net = Autoencoder(len(shift), torch_stream(0, "unused"))
+    net.decoder.load_state_dict(parts)
+    with np.load(folder / "codes-100.npz", allow_pickle=False) as content:
+        raw = torch.from_numpy(np.asarray(codes * content["scale"] + content["mean"], np.float32))
+    with torch.no_grad():
+        found: np.ndarray = (net.decode(raw) * scale + shift).numpy()
+    return found
+
+
+def _codes(net: Autoencoder, items: torch.Tensor) -> np.ndarray:
+    with torch.no_grad():
+        return torch.cat([net.encode(part) for part in items.split(4096)]).numpy().reshape(len(items), CODE)
+
+
+@without_traceback
+def main(arguments: list[str] | None = None) -> int:
+    """``python -m reproduction.stages.autoencoder --mnist 600 4800``; missing data are no failure of the others."""
+    parser = argparse.ArgumentParser(description="train an autoencoder on each data set and keep its codes")
+    for name in ENCODED:
+        parser.add_argument(f"--{name}", type=int, nargs=2, metavar=("PRETRAINING", "STEPS"))
+    parser.add_argument("--jobs", type=int, default=1)
+    options = parser.parse_args(arguments)
+    wanted = {name: steps for name in ENCODED if (steps := getattr(options, name))}
+    missing = Parallel(options.jobs)(delayed(make)(name, data_root(), *steps) for name, steps in wanted.items())
+    for message in filter(None, missing):
+        print(f"not available here: {message}", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

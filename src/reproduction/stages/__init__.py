@@ -1,0 +1,1 @@
+"""What stages of dvc.yaml run besides ``src/train.py``."""

@@ -1,1 +1,0 @@
-"""The programs of the stages of dvc.yaml."""
