@@ -1,4 +1,4 @@
-"""``make record`` and ``make verify``: runs that take too long for ``make reproduce``, kept in recorded/, and run again.
+"""``make record`` and ``make verify``: runs that take too long for ``make reproduce``, kept in recorded/ and repeated.
 
 ``recorded/runs/<experiment>.json`` has for each run its arguments of ``src/train.py``, configuration, metrics, commit,
 processor and versions; ``recorded/slpd`` the trials of the SLPD paper's tables.

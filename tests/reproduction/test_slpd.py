@@ -29,8 +29,7 @@ def fold_of(**options: Any) -> tuple[Dataset, np.ndarray, np.ndarray]:
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = TableSet.model
-    monkeypatch.setattr(TableSet, "model", lambda self, count: model(self, count).set_params(n_iter=40))
+    monkeypatch.setattr(slpd, "_MOST_ITERATIONS", 40)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5])
@@ -41,7 +40,7 @@ def test_a_cell_is_what_runs_of_its_command_find(share: float, monkeypatch: pyte
         data, test, labels = fold_of(which="wine", fold=fold, data_seed=3)
         answers = answers_of(data, fraction=share, seed=3) if share else None
         models: dict[str, CrowdClusterer] = {
-            "ckm": CKM(3, random_state=3), "slpd": SLPD(3, n_iter=40, random_state=3),
+            "ckm": CKM(3, random_state=3), "slpd": SLPD(3, random_state=3),
         }  # fmt: skip
         for name, model in models.items():
             found = model.fit(data.features, answers).predict(test)
@@ -54,7 +53,7 @@ def test_a_chosen_number_of_clusters_is_that_of_a_fit_with_as_many() -> None:
     for _, _, trial, fold, bri, clusters in rows:
         data, test, labels = fold_of(which="iris", fold=fold, data_seed=trial)
         answers = answers_of(data, fraction=0.25, seed=trial)
-        model = SLPD(clusters, n_restarts=stage.RESTARTS, n_iter=40, random_state=trial).fit(data.features, answers)
+        model = SLPD(clusters, n_restarts=stage.RESTARTS, random_state=trial).fit(data.features, answers)
         assert bri == pytest.approx(balanced_rand_index(labels, model.predict(test)), abs=1e-9)
     assert {name for name, of in SETS.items() if of.choose} == {"iris", "wine"}
 
@@ -64,7 +63,7 @@ def test_as_many_clusters_as_there_are(kinds: int) -> None:
     rng = np.random.default_rng(kinds)
     centres = 6.0 * rng.permutation(np.eye(4, 8) + np.eye(4, 8, 4))[:kinds]
     train = centres[np.arange(120) % kinds] + rng.normal(size=(120, 8))
-    assert stage.choose([Table(train, np.arange(120), 0)], SLPD(least_variance=1e-3, n_iter=40)) == [kinds]
+    assert stage.choose([Table(train, np.arange(120), 0)], SLPD(least_variance=1e-3)) == [kinds]
 
 
 def test_all_folds_of_a_trial_share_out_its_items_and_labels() -> None:
@@ -97,13 +96,13 @@ def test_tested_classes_are_clustered_alone_too_where_they_are_clustered_togethe
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The other reading of what the paper did with leukaemia: other items and clusters, and no labels."""
-    options: dict[str, Any] = {"which": "iris", "folds": 3}
+    options: dict[str, Any] = {"which": "iris"}
     monkeypatch.setitem(SETS, "toy", TableSet(options, 6, together=True, restarts=2))
     rows = {tuple(row[:4]): row[4:] for row in stage.rows_of("toy", 0.0, range(1))}
     for fold in range(3):
         _, test, labels = fold_of(**options, fold=fold, data_seed=0)
         models: dict[str, CrowdClusterer] = {
-            "ckm": CKM(2, random_state=0), "slpd": SLPD(2, n_restarts=2, n_iter=40, random_state=0),
+            "ckm": CKM(2, random_state=0), "slpd": SLPD(2, n_restarts=2, random_state=0),
         }  # fmt: skip
         for name, model in models.items():
             index = balanced_rand_index(labels, model.fit(test).predict(test))

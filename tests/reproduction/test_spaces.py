@@ -23,7 +23,7 @@ def blobs() -> Dataset:
 
 @pytest.fixture(scope="module")
 def model() -> DeepDPM:
-    return DeepDPM(n_warm=2, n_epochs=4, n_start=6, width=16, keep_every=2, random_state=1).fit(blobs().features)
+    return DeepDPM(n_warm=2, n_epochs=4, n_start=6, keep_every=2, random_state=1).fit(blobs().features)
 
 
 def test_a_row_is_what_a_run_of_train_finds(model: DeepDPM) -> None:
@@ -92,5 +92,4 @@ def test_runs_that_have_not_finished_have_no_rows(
     assert lines[0].split(",") == [*spaces.COLUMNS]
     assert [line[:8] for line in lines[1:]] == ["mnist,8,"] * 7
     assert (out / "digits.npz").is_file()
-    with pytest.raises(SystemExit):
-        spaces.main([str(out), str(out)])
+    assert spaces.main([str(out), str(out)]) != 0

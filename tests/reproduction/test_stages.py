@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
 
 from reproduction.stages import data as stage
 from semicrowd.data.cifar10 import load_cifar10
