@@ -4,7 +4,6 @@ import gc
 import hashlib
 import os
 import signal
-import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -66,15 +65,6 @@ def pinwheel() -> Dataset:
     return load_pinwheel(points_per_class=24)
 
 
-@pytest.fixture(autouse=True)
-def nothing_kept(request: pytest.FixtureRequest) -> None:
-    """No result of an earlier test, which may have changed a constant behind it."""
-    if request.node.get_closest_marker("shares_starts"):
-        return
-    if recent := sys.modules.get("semicrowd.starts.recent"):
-        recent.RECENT.clear()
-
-
 @pytest.fixture
 def few_folds(monkeypatch: pytest.MonkeyPatch) -> None:
     """For tests in which it does not matter in how many parts a candidate is fitted again."""
@@ -113,7 +103,7 @@ def answers(pinwheel: Dataset) -> PairAnnotations:
 
 @pytest.fixture
 def build(pinwheel: Dataset, answers: PairAnnotations) -> Callable[..., Any]:
-    """``build("scdc", K=4, start={"epochs": 20}, with_answers=True, …)``: a fit of the pinwheel; see small_fit."""
+    """``build("scdc", n_clusters=4, init_epochs=20, with_answers=True, …)``: a fit of the pinwheel; see small_fit."""
 
     from tests.small_fits import SmallFit, small_fit  # here: what a fit needs, other tests do without
 

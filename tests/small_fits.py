@@ -1,44 +1,51 @@
-"""Fits of a few seconds or less: a model made from its settings, its data, and Lightning's loop around them."""
+"""Fits of a few seconds or less: a model made from its parameters, its data, and Lightning's loop around them."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 import pytorch_lightning as pl
 import torch
+from pytorch_lightning.callbacks import ModelCheckpoint
+from sklearn.utils import Bunch
 from torch import Tensor
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.fitting.callbacks import FinalRefits
-from semicrowd.fitting.module import ClusteringModule
+from semicrowd.methods import method
+from semicrowd.methods.generative import NOT_OF_THE_FIT
+from semicrowd.methods.protocols import with_defaults
 from semicrowd.models.generative import GenerativeModel
 from semicrowd.models.state import model_class
 from semicrowd.models.training_data import TrainingData
 from semicrowd.models.views import build_views
-from semicrowd.settings.model import BayesSettings, NetSettings, SCDCSettings
-from semicrowd.settings.parameters import Recipe
-from semicrowd.settings.training import StartSettings, TrainingSettings, ViewSettings
 from semicrowd.starts.start import start
+from semicrowd.training.data import CrowdDataModule, TrainingBatches
+from semicrowd.training.module import ClusteringModule
 
 #: Sixty items without clusters, and answers about some of them.
 POINTS = np.random.default_rng(0).random((60, 4)).astype(np.float32)
 ANSWERS = PairAnnotations.from_arrays([0, 1, 2, 5, 7], [1, 2, 7, 9, 0], [0, 1, 0, 1, 1], [1, 0, 1, 1, 0], num_items=60)
 #: What suits a hundred points in the plane, and is quick.
-OF_MODEL: dict[str, dict[str, Any]] = {
-    "bayes": {"learning_rate": 0.003, "initial_variance": 0.3},
-    "scdc": {"learning_rate": 0.003, "initial_variance": 0.3},
-}
-SETTINGS: dict[str, type[BayesSettings | SCDCSettings]] = {"bayes": BayesSettings, "scdc": SCDCSettings}
-OF_START = {"epochs": 2, "candidates": 2}
+QUICK = {
+    "learning_rate": 0.003, "initial_variance": 0.3, "init_epochs": 2, "n_candidates": 2, "epochs": 2, "batch_size": 50,
+}  # fmt: skip
 
 M = TypeVar("M", bound=GenerativeModel)
 
 
+def parameters(name: str, **given: Any) -> Bunch:
+    """All parameters of a fit of ``bayes`` or ``scdc``: the given ones, else the usual ones without a protocol."""
+    values = method(name)(**given).get_params()
+    return with_defaults(name, {one: value for one, value in values.items() if one not in NOT_OF_THE_FIT}, None)
+
+
 @dataclass
 class SmallFit(Generic[M]):
-    """A model, its data and its recipe.
+    """A model and its data.
 
     Attributes
     ----------
@@ -47,7 +54,6 @@ class SmallFit(Generic[M]):
 
     model: M
     data: TrainingData
-    recipe: Recipe
     said: list[str] = field(default_factory=list)
 
     @property
@@ -62,23 +68,27 @@ class SmallFit(Generic[M]):
         return self.data.annotations
 
     def begin(self) -> None:
-        """The start, as the recipe has it."""
-        start(self.model, self.data, self.recipe.start, self.said.append)
+        """The start, as the parameters have it."""
+        start(self.model, self.data, self.said.append)
 
     def module(self) -> ClusteringModule:
         """For Lightning; the start is left to :meth:`begin`."""
-        return ClusteringModule(self.model, self.data, self.recipe, begin=False)
+        return ClusteringModule(self.model, self.data, begin=False)
+
+    def batches(self) -> TrainingBatches:
+        """Those of the first epoch."""
+        return TrainingBatches(self.data, self.model.params.sampler, self.model.params.sample_size, lambda: 0)
 
     def train(self, epochs: int, module: ClusteringModule | None = None) -> None:
-        """Lightning's loop and the last refits of the annotators, nothing else."""
-        module = module or self.module()
+        """Lightning's loop, nothing else."""
         trainer = pl.Trainer(
-            max_epochs=epochs, accelerator="cpu", logger=False, enable_checkpointing=False, callbacks=[FinalRefits()],
-            enable_progress_bar=False, enable_model_summary=False,
+            max_epochs=epochs, accelerator="cpu", logger=False, enable_checkpointing=False, enable_progress_bar=False,
+            enable_model_summary=False,
         )  # fmt: skip
+        params = self.model.params
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)  # of Lightning against this torch
-            trainer.fit(module)
+            trainer.fit(module or self.module(), CrowdDataModule(self.data, params.sampler, params.sample_size))
 
     def elbo(self, **options: Any) -> dict[str, Tensor]:
         """Every term of all items' ELBO."""
@@ -94,35 +104,35 @@ def small_fit(
     features: np.ndarray,
     annotations: PairAnnotations | None = None,
     *,
-    start: Mapping[str, Any] | None = None,
     views: Mapping[str, Any] | None = None,
-    nets: Mapping[str, Any] | None = None,
     restarts: int = 1,
     seed: int = 0,
-    epochs: int = 2,
-    batch_size: int = 50,
     image_shape: tuple[int, ...] | None = None,
-    **model: Any,
+    **given: Any,
 ) -> SmallFit[Any]:
     """A fit of ``bayes`` or ``scdc`` that has not begun; what is not given is quick.
 
     Parameters
     ----------
-    start, views, nets : settings of these groups
-    model : settings of the model
+    views : largest amounts of the transformations, other than usual
+    given : parameters of the estimator
     """
-    kind = model_class(name)
-    recipe = Recipe(
-        SETTINGS[name](**(OF_MODEL[name] | model)),
-        NetSettings(**(nets or {})),
-        StartSettings(**(OF_START | dict(start or {}))),
-        ViewSettings(**(views or {})),
-        TrainingSettings(restarts=restarts, epochs=epochs, batch_size=batch_size),
-    )
+    params = parameters(name, **(QUICK | given))
     annotators = 0 if annotations is None else annotations.num_annotators
-    made = kind(
-        recipe.model, recipe.nets, features.shape[1], annotators,
-        restarts=restarts, seed=seed, image_shape=image_shape,
+    made = model_class(name)(
+        params, features.shape[1], annotators, restarts=restarts, seed=seed, image_shape=image_shape
+    )
+    moved = build_views(params.augmentation, image_shape)
+    for amount, value in (views or {}).items():
+        setattr(moved, amount, value)
+    return SmallFit(made, TrainingData(torch.from_numpy(features), annotations, moved, seed, params.batch_size))
+
+
+def trainer_in(folder: Path | None = None, *callbacks: pl.Callback, **options: Any) -> Callable[..., pl.Trainer]:
+    """Lightning's trainer on the processor, with checkpoints in ``folder`` after every epoch, ``last.ckpt``."""
+    kept = [] if folder is None else [ModelCheckpoint(folder, "last", every_n_epochs=1, save_on_train_epoch_end=True,
+                                                      enable_version_counter=False)]  # fmt: skip
+    return partial(
+        pl.Trainer, **{"accelerator": "cpu", "devices": 1} | options, logger=False, enable_progress_bar=False,
+        default_root_dir=folder, enable_checkpointing=bool(kept), callbacks=[*callbacks, *kept],
     )  # fmt: skip
-    moved = build_views(recipe.views, image_shape)
-    return SmallFit(made, TrainingData(torch.from_numpy(features), annotations, moved, seed, batch_size), recipe)

@@ -15,7 +15,7 @@ from semicrowd.crowd.simulate import two_coin
 from semicrowd.data import load_dataset
 from semicrowd.fitting.monitor import Monitor
 from semicrowd.starts import portfolio
-from semicrowd.starts.recent import RECENT
+from semicrowd.starts.shared import RECENT
 
 TABLE, KINDS = make_blobs(120, 3, centers=3, cluster_std=1.2, random_state=2)
 NEW, NEW_KINDS = make_blobs(60, 3, centers=3, cluster_std=1.2, random_state=2)

@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from semicrowd.figures.images import draw_grid, image_samples, in_use, training_samples
-from semicrowd.fitting.snapshots import Snapshots
+from semicrowd.training.callbacks import Snapshots
 
 WEIGHTS = np.array([[0.5, 0.25, 0.25], [0.1, 0.3, 0.6]])
 

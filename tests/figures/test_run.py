@@ -13,7 +13,7 @@ from semicrowd.errors import UserError
 from semicrowd.evaluation.scores import Evaluation
 from semicrowd.figures.run import run_figures
 from semicrowd.fitting.result import Assignment, Restarts, Result
-from semicrowd.fitting.snapshots import Snapshots
+from semicrowd.training.callbacks import Snapshots
 
 
 def found(clusters: np.ndarray, latent: np.ndarray, restarts: int, workers: pd.DataFrame | None) -> Evaluation:

@@ -1,7 +1,6 @@
 """BayesSCDC: its bound, one natural step, refits of the annotators and predictions."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,12 +11,12 @@ from tests.small_fits import SmallFit
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.expfam import dirichlet, normal_inverse_wishart
-from semicrowd.fitting.batches import Batch
 from semicrowd.models import bayes as bayes_module
 from semicrowd.models.bayes import STEP_TOLERANCE, BayesSCDC
 from semicrowd.models.generative import StepBound
 from semicrowd.models.training_data import Part
 from semicrowd.nets.mlp import MLP
+from semicrowd.training.data import Batch
 
 Fit = SmallFit[BayesSCDC]
 Build = Callable[..., Fit]
@@ -59,14 +58,14 @@ def test_one_full_batch_step_is_equations_26_to_29(bayes: Build, monkeypatch: py
     """ρ = 1: the prior plus the expected counts of the local posteriors, by loops over items and answers."""
     monkeypatch.setattr(bayes_module, "STEP_TOLERANCE", 1e-6)
     fit = bayes(
-        K=6, step_size=1.0, max_sweeps=100, final_refits=0, batch_size=1000, sampler="nodes",
+        n_clusters=6, step_size=1.0, max_sweeps=100, final_refits=0, batch_size=1000, sampler="nodes",
         sample_size=1000, restarts=2,
     )  # fmt: skip
     fit.begin()
     model, batch = fit.model, full_batch(fit)
     local, _ = model.infer(whole(fit, batch), (100, 1e-6))
     q, t = local.probabilities.double().numpy(), local.t_x.double().numpy()
-    (drawn,) = fit.module().train_dataloader()
+    (drawn,) = fit.batches()
     assert sorted(drawn.items.tolist()) == list(range(fit.data.num_items)), "one step that sees everything"
     fit.train(1)
 
@@ -96,13 +95,13 @@ def test_one_full_batch_step_is_equations_26_to_29(bayes: Build, monkeypatch: py
 def test_amortisation_is_a_cross_entropy_that_trains_the_recognition_network_alone(
     bayes: Build, natural_gradient: str
 ) -> None:
-    fit = bayes(start={"kind": "cold"}, amortisation=7.0, natural_gradient=natural_gradient)
+    fit = bayes(init="cold", amortisation=7.0, natural_gradient=natural_gradient)
     model, batch = fit.model, full_batch(fit)
     step = full_bound(fit, batch)
     amortisation, expected = step.amortisation, model.globals.expected()
     amortisation.sum().backward()
     with torch.no_grad():
-        local, _ = model.infer(whole(fit, batch), (model.settings.max_sweeps, STEP_TOLERANCE))
+        local, _ = model.infer(whole(fit, batch), (model.params.max_sweeps, STEP_TOLERANCE))
         mean, variance = model.recognition(fit.features[batch.items])
         location, kappa, scale, degrees = normal_inverse_wishart.to_standard(model.globals.eta["components"])
         # E ln N(x | μ, Σ) over q(μ, Σ) and x ~ N(mean, diag variance): Bishop 2006, eq. 10.64.
@@ -123,7 +122,7 @@ def test_amortisation_is_a_cross_entropy_that_trains_the_recognition_network_alo
 def test_svi_and_full_differ_by_the_second_term_of_equation_17_alone(bayes: Build) -> None:
     gradients = {}
     for kind in ("svi", "full"):
-        fit = bayes(start={"kind": "cold"}, natural_gradient=kind)
+        fit = bayes(init="cold", natural_gradient=kind)
         step = full_bound(fit, full_batch(fit))
         step.elbo.sum().backward()
         gradients[kind] = {name: eta.grad for name, eta in fit.model.globals.eta.items()}
@@ -137,7 +136,7 @@ def test_svi_and_full_differ_by_the_second_term_of_equation_17_alone(bayes: Buil
 
 def test_refits_of_the_annotators_are_equations_28_and_29_on_all_answers(bayes: Build) -> None:
     """By a loop over the answers, the mixture stays; with ``empirical`` their priors are then those of the crowd."""
-    fit = bayes(K=4, restarts=2, annotators="fixed")
+    fit = bayes(n_clusters=4, restarts=2, annotators="fixed")
     fit.begin()
     model, part = fit.model, next(fit.data.parts(2))
     before = {name: eta.detach().clone() for name, eta in model.globals.eta.items()}
@@ -154,7 +153,7 @@ def test_refits_of_the_annotators_are_equations_28_and_29_on_all_answers(bayes: 
         now = expected[name] if name in ("sensitivity", "specificity") else before[name]
         assert_allclose(eta.detach(), now, rtol=1e-4, atol=1e-4)
     usual = model.globals.prior("sensitivity").clone()
-    model.settings = replace(model.settings, annotators="empirical")
+    model.params.annotators = "empirical"
     model.refit_annotators(fit.data)
     assert (model.globals.prior("sensitivity") != usual).all()
 
@@ -179,7 +178,7 @@ def test_new_items_are_assigned_as_by_their_posterior(bayes: Build, monkeypatch:
 
 def test_answers_move_annotated_items(bayes: Build) -> None:
     """Two far points that everybody calls the same end together with their answers, apart without."""
-    fit = bayes(start={"epochs": 40})
+    fit = bayes(init_epochs=40)
     fit.begin()
     alone = fit.model.posterior(fit.features).probabilities[0]
     first, other = 0, int((alone.argmax(1) != alone[0].argmax()).nonzero()[0])

@@ -6,8 +6,7 @@ import pytest
 import torch
 from torchvision.transforms.v2 import functional as one  # type: ignore[import-untyped]
 
-from semicrowd.models.views import HUE, build_views, cropped, recoloured
-from semicrowd.settings.training import ViewSettings
+from semicrowd.models.views import HUE, ColourViews, build_views, cropped, recoloured
 
 SHAPES = ((3, 8, 8), (3, 5, 11), (3, 1, 4))
 STILL: dict[str, Any] = {"crop": 0, "flip": 0.0, "jitter": 0.0}
@@ -57,12 +56,12 @@ def test_another_light_is_torchvisions(change: str) -> None:
 
 
 def test_a_view_is_what_its_draws_say() -> None:
-    """Within the settings' limits, each image by its own draws, the same ones from the same seed."""
-    shape, settings = SHAPES[1], ViewSettings(kind="colour", crop=2, flip=0.3, jitter=0.5)
+    """Within the limits, each image by its own draws, the same ones from the same seed."""
+    shape = SHAPES[1]
     given = images(shape)
     draws = torch.rand(len(given), 7, generator=seeded())
-    views = build_views(settings, shape)
-    assert views is not None
+    views = ColourViews(shape)
+    views.crop, views.flip, views.jitter = 2, 0.3, 0.5
     found = views.of(given.flatten(1), seeded()).unflatten(1, shape)
     for image, draw, view in zip(given, draws, found, strict=True):
         y, x = (int(5 * draw[i]) - 2 for i in (0, 1))
@@ -75,7 +74,7 @@ def test_a_view_is_what_its_draws_say() -> None:
 
 
 def test_images_that_share_a_draw_are_moved_alike() -> None:
-    views, given = build_views(ViewSettings(kind="colour"), SHAPES[0]), images(SHAPES[0]).flatten(1)
+    views, given = build_views("colour", SHAPES[0]), images(SHAPES[0]).flatten(1)
     assert views is not None
     together = views.of(given, seeded(), shared=True)
     for image, moved in zip(given, together, strict=True):
@@ -84,8 +83,8 @@ def test_images_that_share_a_draw_are_moved_alike() -> None:
 
 def test_colour_images_can_be_turned_too() -> None:
     """Each colour as a grey image is."""
-    shape, settings = SHAPES[1], ViewSettings(kind="affine")
-    colour, grey = build_views(settings, shape), build_views(settings, shape[1:])
+    shape = SHAPES[1]
+    colour, grey = build_views("affine", shape), build_views("affine", shape[1:])
     assert colour is not None
     assert grey is not None
     given = images(shape)

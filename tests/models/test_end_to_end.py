@@ -15,7 +15,7 @@ from semicrowd.metrics import clustering_scores
 def test_training_raises_the_bound_and_finds_the_arms(
     build: Callable[..., SmallFit[Any]], pinwheel: Dataset, name: str, kind: str
 ) -> None:
-    fit = build(name, batch_size=20, start={"kind": kind, "epochs": 60, "candidates": 5})
+    fit = build(name, batch_size=20, init=kind, init_epochs=60, n_candidates=5)
     fit.begin()
     before = fit.elbo()["total"]
     fit.train(20)

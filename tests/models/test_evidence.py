@@ -47,7 +47,7 @@ def test_scdc_bounds_the_evidence_of_every_item(
     scdc: Callable[..., SmallFit[SCDC]], drop: float, epochs: int
 ) -> None:
     """Whatever mass of q(z | o) is left out of the sum, and however bad the networks."""
-    fit = scdc(K=4, drop_mass=drop, start={"epochs": epochs}, with_answers=False)
+    fit = scdc(n_clusters=4, drop_mass=drop, init_epochs=epochs, with_answers=False)
     fit.begin()
     model = fit.model
     scale = model._scale()[0].detach()
@@ -69,7 +69,7 @@ def test_bayes_bounds_the_expected_evidence_of_its_items(
 ) -> None:
     """E_q(Θ) ln p(o | Θ) over draws of Θ against the terms of eq. 19 that belong to items."""
     monkeypatch.setattr(generative, "ELBO_SAMPLES", 50)
-    fit = bayes(K=4, start={"epochs": epochs}, with_answers=False)
+    fit = bayes(n_clusters=4, init_epochs=epochs, with_answers=False)
     fit.begin()
     model = fit.model
     generator = torch.Generator().manual_seed(0)

@@ -19,7 +19,7 @@ Build = Callable[..., SmallFit[BayesSCDC]]
 @pytest.mark.parametrize(("kind", "expected"), [("paper", 0.001), ("corrected", 1.001), ("released", 1.05)])
 def test_readings_of_the_dirichlet_prior(bayes: Build, kind: str, expected: float) -> None:
     assert dirichlet.to_standard(mixture_prior(kind, 50, 2).pi)[0, 7] == pytest.approx(expected)
-    model = bayes(K=50, concentration=kind).model
+    model = bayes(n_clusters=50, concentration=kind).model
     assert torch.allclose(dirichlet.to_standard(model.globals.prior("pi")), torch.tensor(expected).double())
 
 

@@ -39,13 +39,13 @@ def test_images_are_fitted_with_their_answers(
     """Networks learn the kinds that the answers tell of, and every number stays finite."""
     monkeypatch.setattr(answer_classifier, "STEPS", 40)
     answers = tasks(LABELS, np.random.default_rng(0), num_annotators=3, num_tasks=8, task_size=8, num_annotated=30)
-    more: dict[str, Any] = {} if name == "bayes" else {"drop_mass": 0.01}
+    more: dict[str, Any] = {} if name == "bayes" else {"drop_mass": 0.01, "classifier_channels": 8}
     fit = small_fit(
-        name, images_of(shape), answers, image_shape=shape, batch_size=10, epochs=4, K=3, latent_dim=2,
+        name, images_of(shape), answers, image_shape=shape, batch_size=10, epochs=4, n_clusters=3, latent_dim=2,
         likelihood=likelihood,
-        start={"kind": "answers", "networks": 1, "epochs": 4, "teach_epochs": 25, "learning_rate": 0.01},
-        views={"kind": views, "shift": 0.5, "crop": 1},
-        nets={"kind": nets, "channels": (3, 4), "width": 8, "classifier": 8}, **more,
+        init="answers", init_epochs=4, teach_epochs=25, init_learning_rate=0.01,
+        augmentation=views,
+        architecture=nets, channels=(3, 4), **more,
     )  # fmt: skip
     fit.begin()
     fit.train(4)

@@ -45,8 +45,9 @@ def test_answers_join_the_communities_of_a_kind() -> None:
     starts = {}
     for name, given in (("without", None), ("with", answers)):
         fit = small_fit(
-            "scdc", data.features, given, batch_size=50, K=12, latent_dim=3, hidden=(60, 60), likelihood="bernoulli",
-            start={"kind": "communities", "epochs": 30, "teach_epochs": 30, "learning_rate": 0.003},
+            "scdc", data.features, given, batch_size=50, n_clusters=12, latent_dim=3, hidden=(60, 60),
+            likelihood="bernoulli",
+            init="communities", init_epochs=30, teach_epochs=30, init_learning_rate=0.003,
             image_shape=(SIZE, SIZE),
         )  # fmt: skip
         fit.begin()
@@ -67,7 +68,8 @@ def test_a_step_with_views_sees_every_item_twice_and_its_link(monkeypatch: pytes
     for kind, weight in (("none", 1.0), ("affine", 0.0), ("affine", 0.5)):
         monkeypatch.setattr(bayes, "WEIGHT", weight)
         fit: SmallFit[BayesSCDC] = small_fit(
-            "bayes", data.features, None, K=4, likelihood="bernoulli", views={"kind": kind, **still}, max_sweeps=300,
+            "bayes", data.features, None, n_clusters=4, likelihood="bernoulli", augmentation=kind,
+            views=still if kind == "affine" else None, max_sweeps=300,
             image_shape=(SIZE, SIZE), restarts=2,
         )  # fmt: skip
         model = fit.model

@@ -12,7 +12,6 @@ from torch import Tensor, nn
 from semicrowd.crowd.simulate import tasks
 from semicrowd.nets.pieces import Pieces, saved_bytes
 from semicrowd.random import torch_stream
-from semicrowd.starts.recent import RECENT
 from semicrowd.starts.vae import train_vae
 
 N, SIDE, K = 96, 6, 5
@@ -20,14 +19,14 @@ IMAGES = np.random.default_rng(0).random((N, SIDE * SIDE)).astype(np.float32)
 LABELS, RNG = np.arange(N) % 3, np.random.default_rng(0)
 ANSWERS = tasks(LABELS, RNG, num_annotators=3, num_tasks=4, task_size=6, num_annotated=24)
 NETS: dict[str, dict[str, Any]] = {
-    "mlp": {}, "conv": {"kind": "conv", "channels": (3, 2), "width": 5},
-    "resnet": {"kind": "resnet", "channels": (3, 2), "width": 5, "classifier": 2},
+    "mlp": {}, "conv": {"architecture": "conv", "channels": (3, 2)},
+    "resnet": {"architecture": "resnet", "channels": (3, 2)},
 }  # fmt: skip
 
 
 def new(name: str, nets: str, **settings: Any) -> SmallFit[Any]:
     made = small_fit(
-        name, IMAGES, ANSWERS, K=K, hidden=(7, 6), nets=NETS[nets], image_shape=(SIDE, SIDE), restarts=2,
+        name, IMAGES, ANSWERS, n_clusters=K, hidden=(7, 6), **NETS[nets], image_shape=(SIDE, SIDE), restarts=2,
         batch_size=40, **settings,
     )  # fmt: skip
     made.model.double()
@@ -36,7 +35,7 @@ def new(name: str, nets: str, **settings: Any) -> SmallFit[Any]:
 
 def step(made: SmallFit[Any]) -> tuple[Tensor, list[Tensor]]:
     """The bound of a step, and its gradient by autograd."""
-    [batch, *_] = made.module().train_dataloader()
+    [batch, *_] = made.batches()
     noise, features = torch_stream(0, "noise"), made.features[batch.items].double()
     found = made.model.bound(features, batch.weight.double(), noise, N, batch.relational)
     made.model.zero_grad()
@@ -66,10 +65,9 @@ def test_a_step_in_pieces_is_the_whole_step(name: str, nets: str, budget: int) -
 def test_starts_and_evaluations_in_pieces_are_whole_ones(name: str) -> None:
     found = []
     for budget in (2**40, 5_000):
-        made = small_fit(name, IMAGES, ANSWERS, K=K, hidden=(7,), nets=NETS["conv"], image_shape=(SIDE, SIDE))
+        made = small_fit(name, IMAGES, ANSWERS, n_clusters=K, hidden=(7,), **NETS["conv"], image_shape=(SIDE, SIDE))
         made.model.in_pieces.budget = budget
-        RECENT.clear()  # pieces are no other inputs
-        train_vae(made.model, made.data, made.recipe.start, lambda _: None)
+        train_vae(made.model, made.data, lambda _: None)
         found.append((made.model.posterior(made.features), made.elbo()["total"]))
     one, other = (posterior for posterior, _ in found)
     torch.testing.assert_close(one.probabilities, other.probabilities, rtol=1e-3, atol=1e-3)

@@ -16,23 +16,23 @@ IMAGES = np.random.default_rng(0).random((40, 64)).astype(np.float32)
 ANSWERS = PairAnnotations.from_arrays([0, 1, 2, 5], [1, 2, 7, 9], [0, 1, 0, 1], [1, 0, 1, 1], num_items=40)
 KINDS: list[tuple[str, dict[str, Any]]] = [
     ("bayes", {}), ("scdc", {}), ("scdc", {"drop_mass": 0.1, "max_clusters": 2}),
-    ("bayes", {"views": {"kind": "affine"}, "likelihood": "bernoulli"}),
-    ("bayes", {"nets": {"kind": "conv", "channels": (2, 3), "width": 5, "precision": "bfloat16"}}),
+    ("bayes", {"augmentation": "affine", "likelihood": "bernoulli"}),
+    ("bayes", {"architecture": "conv", "channels": (2, 3), "precision": "bfloat16"}),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "settings"), KINDS)
 @pytest.mark.parametrize("restarts", [1, 2])
 def test_a_loaded_model_says_the_same(name: str, settings: dict[str, Any], restarts: int) -> None:
-    fit = small_fit(name, IMAGES, ANSWERS, K=3, hidden=(6,), image_shape=(8, 8), restarts=restarts, seed=5, **settings)
+    given = {"n_clusters": 3, "hidden": (6,), "image_shape": (8, 8)} | settings
+    fit = small_fit(name, IMAGES, ANSWERS, restarts=restarts, seed=5, **given)
     fit.begin()
     fit.train(1)
     file = io.BytesIO()
     torch.save(fit.model.description(), file)
     file.seek(0)
     loaded = load_model(torch.load(file, weights_only=True))
-    assert loaded.settings == fit.model.settings
-    assert loaded.nets == fit.model.nets
+    assert loaded.params == fit.model.params
     fit.model.eval()
     pairs = [(m.posterior(fit.features), m.annotated_posterior(fit.features, ANSWERS)) for m in (fit.model, loaded)]
     for one, other in zip(*pairs, strict=True):
@@ -48,11 +48,11 @@ def test_a_loaded_model_says_the_same(name: str, settings: dict[str, Any], resta
     np.testing.assert_array_equal(workers[0].mean(), workers[1].mean())
 
 
-@pytest.mark.parametrize("change", [{"model": "dec"}, {"num_features": 63}, {"settings": {"L": 3}}, {"state": {}}])
+@pytest.mark.parametrize("change", [{"model": "dec"}, {"num_features": 63}, {"params": {"L": 3}}, {"state": {}}])
 def test_what_is_no_description_is_refused(change: dict[str, Any]) -> None:
-    content = small_fit("scdc", IMAGES, K=3, hidden=(6,)).model.description()
+    content = small_fit("scdc", IMAGES, n_clusters=3, hidden=(6,)).model.description()
     with pytest.raises(UserError):
         load_model(content | change)
-    for missing in ("settings", "nets", "num_features", "num_annotators", "restarts", "state"):
+    for missing in ("params", "num_features", "num_annotators", "restarts", "state"):
         with pytest.raises(UserError):
             load_model({name: value for name, value in content.items() if name != missing})

@@ -39,7 +39,7 @@ def many_draws(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_steps_of_scdc(scdc: Callable[..., SmallFit[SCDC]], sampler: str | None) -> None:
     size = {"nodes": 20}.get(sampler or "")
     fit = scdc(
-        start={"epochs": 20}, learning_rate=1e-30, batch_size=30, sampler=sampler or "auto", sample_size=size,
+        init_epochs=20, learning_rate=1e-30, batch_size=30, sampler=sampler or "auto", sample_size=size,
         with_answers=sampler is not None, final_refits=0,
     )  # fmt: skip
     fit.begin()
@@ -56,7 +56,7 @@ def test_steps_of_bayes_without_answers(
     """With answers the neighbours that a minibatch leaves out change q(z): only the terms' weights are unbiased."""
     monkeypatch.setattr(bayes_module, "STEP_TOLERANCE", 1e-4)
     fit = bayes(
-        start={"epochs": 20}, learning_rate=1e-30, step_size=1e-12, batch_size=30, max_sweeps=100,
+        init_epochs=20, learning_rate=1e-30, step_size=1e-12, batch_size=30, max_sweeps=100,
         with_answers=False,
     )  # fmt: skip
     fit.begin()

@@ -13,7 +13,6 @@ from torch.nn.functional import affine_grid
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.errors import UserError
 from semicrowd.models.views import AffineViews, build_views, graph_with_views, sampling_grid
-from semicrowd.settings.training import ViewSettings
 
 NONE: dict[str, Any] = {"rotate": 0.0, "shear": 0.0, "scale": 0.0, "shift": 0.0}
 
@@ -30,7 +29,9 @@ def test_a_view_is_the_affine_map_of_its_draw(kind: str) -> None:
     """Square images: rotation, shear, zoom and shift as a matrix on pixel coordinates about the centre."""
     size, settings = 20, {"rotate": 25.0, "shear": 20.0, "scale": 0.2, "shift": 2.0}
     features = images(size, size)
-    views = AffineViews(ViewSettings(kind="affine", **(NONE | {kind: settings[kind]})), (size, size))
+    views = AffineViews((size, size))
+    for amount, value in (NONE | {kind: settings[kind]}).items():
+        setattr(views, amount, value / size if amount == "shift" else value)
     view = views.of(features, torch.Generator().manual_seed(3))
     draws = (2 * torch.rand(3, 6, generator=torch.Generator().manual_seed(3)) - 1).double().numpy()
     centre = np.full(2, (size - 1) / 2)
@@ -77,17 +78,15 @@ def test_the_graph_links_answered_items_and_every_item_with_its_view() -> None:
 
 
 def test_views_of_what_is_no_image_are_refused() -> None:
-    with pytest.raises(UserError, match="views=affine"):
-        build_views(ViewSettings(kind="affine"), None)
-    with pytest.raises(UserError, match=r"views\.kind"):
-        ViewSettings(kind="other")
-    assert build_views(ViewSettings(kind="none"), None) is None
+    with pytest.raises(UserError, match="augmentation"):
+        build_views("affine", None)
+    assert build_views("none", None) is None
 
 
 def test_images_that_share_a_draw_are_moved_alike() -> None:
     """One image among others is moved as it is alone, and as a batch of one moves it by the same generator."""
     features = images(12, 12)
-    views = AffineViews(ViewSettings(kind="affine"), (12, 12))
+    views = AffineViews((12, 12))
     together = views.of(features, torch.Generator().manual_seed(5), shared=True)
     for image, moved in zip(features, together, strict=True):
         alone = views.of(image[None], torch.Generator().manual_seed(5))[0]

@@ -1,26 +1,25 @@
 """Networks with a restart axis, against one restart at a time and against plain torch; in bfloat16; by settings."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import pytest
 import torch
 from tests.made import shaken
+from tests.small_fits import parameters
 from torch import Tensor, nn
 from torch.distributions import Bernoulli, Independent, Normal
 
 from semicrowd.errors import UserError
 from semicrowd.expfam import gaussian
-from semicrowd.nets.build import NetBuilder
+from semicrowd.nets.build import WIDTH, NetBuilder
 from semicrowd.nets.classifier import Classifier, ClusterEncoder
 from semicrowd.nets.conv import ConvBody, ConvNet
 from semicrowd.nets.decoder import BernoulliDecoder, GaussianDecoder, Recognition
 from semicrowd.nets.mlp import MLP, NICE, RestartLinear, set_precision
 from semicrowd.nets.resnet import NineLayerBody, ResidualBody, ResidualDecoder
 from semicrowd.random import torch_stream
-from semicrowd.settings.model import BayesSettings, NetSettings
 
 from .conftest import generators
 
@@ -184,33 +183,23 @@ def test_auto_takes_bfloat16_where_the_machine_has_instructions_for_it(
     assert net[0](torch.ones(4, 3)).dtype == (torch.bfloat16 if native else torch.float32)
 
 
-MODEL = BayesSettings(latent_dim=3, hidden=(5, 7), linear_skip=True, initial_variance=0.2)
-PERCEPTRON, CONVOLUTIONS = NetSettings(), NetSettings(kind="conv")
+MODEL: dict[str, Any] = {"latent_dim": 3, "hidden": (5, 7), "initial_variance": 0.2}
 
 
-def test_the_sizes_of_convolutions_are_their_settings() -> None:
-    nets = NetSettings(kind="conv", channels=(3, 4, 5), blocks=2, width=11)
-    net = NetBuilder(MODEL, nets, 784, (28, 28), generators(1)).recognition().net
+def test_the_sizes_of_convolutions_are_their_parameters() -> None:
+    params = parameters("bayes", **MODEL, architecture="conv", channels=(3, 4, 5), blocks=2)
+    net = NetBuilder(params, 784, (28, 28), generators(1)).recognition().net
     assert isinstance(net, ConvNet)
     assert isinstance(net.body, ConvBody)
     assert [next(layer.parameters()).shape[1] for layer in net.body.down] == [3, 4, 5]
     assert len(net.body.blocks) == 2
-    assert 11 in {size for parameter in net.parameters() for size in parameter.shape}
+    assert WIDTH in {size for parameter in net.parameters() for size in parameter.shape}
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("channels", []), ("channels", [8, 0]), ("blocks", -1), ("width", 0), ("kind", "transformer"),
-     ("precision", "float16")],
-)  # fmt: skip
-def test_what_cannot_be_built_is_refused(name: str, value: Any) -> None:
-    with pytest.raises(UserError, match=rf"^nets\.{name}="):
-        replace(CONVOLUTIONS, **{name: value})
-    for shape in (None, (30, 28)):
-        with pytest.raises(UserError, match="nets=conv"):
-            NetBuilder(MODEL, CONVOLUTIONS, 784, shape, generators(1))
-    with pytest.raises(UserError, match=r"nets\.blocks"):
-        NetSettings(kind="resnet", blocks=0)
+@pytest.mark.parametrize("shape", [None, (30, 28)])
+def test_what_is_no_image_has_no_convolutions(shape: tuple[int, int] | None) -> None:
+    with pytest.raises(UserError, match="architecture=conv"):
+        NetBuilder(parameters("bayes", **MODEL, architecture="conv"), 784, shape, generators(1))
 
 
 def trained(dim: int, layers: int = 6, restarts: int = 1) -> NICE:

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 import pytest
 import torch
+from tests.small_fits import parameters
 from torch import Tensor, nn
 from torch.nn.functional import avg_pool2d, conv2d, interpolate, max_pool2d
 
 from semicrowd.nets.build import NetBuilder
 from semicrowd.nets.conv import Body, ResidualBlock, RestartConv
 from semicrowd.nets.resnet import NineLayerBody, ResidualBody, ResidualDecoder, resolutions
-from semicrowd.settings.model import NetSettings, SCDCSettings
 
 from .conftest import generators
 
@@ -96,9 +96,12 @@ def test_a_residual_decoder_is_what_torch_computes(shape: tuple[int, ...], skip:
 @pytest.mark.parametrize("kind", ["conv", "resnet"])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_scdc_has_networks_of_images_of_any_size_and_all_learn(kind: str, shape: tuple[int, ...]) -> None:
-    settings = SCDCSettings(latent_dim=3, K=4, hidden=(5, 7), likelihood="logistic")
-    nets, items = NetSettings(kind=kind, channels=(2, 3), blocks=2, width=6, classifier=2), images_of(shape, 16)
-    build = NetBuilder(settings, nets, items.shape[1], shape, generators(1, 2))
+    params = parameters(
+        "scdc", latent_dim=3, n_clusters=4, hidden=(5, 7), likelihood="logistic", architecture=kind, channels=(2, 3),
+        blocks=2, classifier_channels=2,
+    )  # fmt: skip
+    items = images_of(shape, 16)
+    build = NetBuilder(params, items.shape[1], shape, generators(1, 2))
     classifier, encoder, decoder = build.classifier(), build.cluster_encoder(), build.decoder()
     log_q = classifier(items)
     assert log_q.shape == (2, 16, 4)

@@ -10,10 +10,9 @@ from tests.models.test_kinds_by_views import SIZE, strokes
 from tests.small_fits import SmallFit, small_fit
 
 from semicrowd.crowd.simulate import two_coin
-from semicrowd.settings.training import StartSettings
 from semicrowd.starts.teaching import answer_cross_entropy, disagreement, learn_agreement, teach_classifier
 
-OF_START: dict[str, Any] = {"kind": "cells", "epochs": 0, "teach_epochs": 15, "learning_rate": 0.003}
+OF_START: dict[str, Any] = {"init": "cells", "init_epochs": 0, "teach_epochs": 15, "init_learning_rate": 0.003}
 
 
 def test_disagreement_is_what_numpy_and_scipy_make_of_it() -> None:
@@ -40,19 +39,18 @@ def misplaced_bars(share: float, answers: bool) -> tuple[SmallFit[Any], np.ndarr
     drawn = dict(num_annotators=5, pairs_per_annotator=200, num_annotated=90, sensitivity=0.9, specificity=0.9)
     crowd = two_coin(labels, np.random.default_rng(1), **drawn) if answers else None
     fit: SmallFit[Any] = small_fit(
-        "scdc", data.features, crowd, batch_size=50, K=5, hidden=(60,), likelihood="bernoulli", start=OF_START,
-        views={"kind": "affine", "rotate": 20.0}, image_shape=(SIZE, SIZE),
+        "scdc", data.features, crowd, batch_size=50, n_clusters=5, hidden=(60,), likelihood="bernoulli",
+        augmentation="affine", views={"rotate": 20.0}, image_shape=(SIZE, SIZE), agree_epochs=30, **OF_START,
     )  # fmt: skip
     return fit, labels, clusters
 
 
 def accuracy_before_and_after(fit: SmallFit[Any], labels: np.ndarray, target: torch.Tensor) -> tuple[float, float]:
     """Of q(z | o), when it has been taught the clusters, and when views agree."""
-    start = StartSettings(**OF_START, agree_epochs=30)
-    teach_classifier(fit.model, fit.data, start, target, lambda _: None)
+    teach_classifier(fit.model, fit.data, target, lambda _: None)
     before = (fit.clusters() == labels).mean()
     assert fit.data.views is not None
-    learn_agreement(fit.model, fit.data, fit.data.views, start, target, lambda _: None)
+    learn_agreement(fit.model, fit.data, fit.data.views, target, lambda _: None)
     return float(before), float((fit.clusters() == labels).mean())
 
 
@@ -94,12 +92,11 @@ def test_restarts_do_not_see_each_other() -> None:
     found = []
     for restarts in (1, 2):
         fit: SmallFit[Any] = small_fit(
-            "scdc", data.features, None, batch_size=50, K=4, hidden=(20,), likelihood="bernoulli", restarts=restarts,
-            views={"kind": "affine"}, image_shape=(SIZE, SIZE),
+            "scdc", data.features, None, batch_size=50, n_clusters=4, hidden=(20,), likelihood="bernoulli",
+            restarts=restarts, augmentation="affine", image_shape=(SIZE, SIZE), agree_epochs=2,
         )  # fmt: skip
-        start = StartSettings(agree_epochs=2)
         given = torch.from_numpy(data.labels).expand(restarts, -1)
         assert fit.data.views is not None
-        learn_agreement(fit.model, fit.data, fit.data.views, start, given, lambda _: None)
+        learn_agreement(fit.model, fit.data, fit.data.views, given, lambda _: None)
         found.append(fit.model.classifier(fit.features)[0])
     torch.testing.assert_close(found[0], found[1], rtol=1e-4, atol=1e-4)

@@ -58,11 +58,11 @@ def predictive_evidence(x: np.ndarray, clusters: np.ndarray, concentration: floa
 @pytest.mark.parametrize("with_answers", [True, False])
 def test_partitions_are_compared_by_their_evidence(build: Build, with_answers: bool) -> None:
     """The difference of two partitions' evidence: features item by item, answers by eq. 1 at E ln α and E ln β."""
-    fit = build("bayes", K=3, with_answers=with_answers)
+    fit = build("bayes", n_clusters=3, with_answers=with_answers)
     model, rng = fit.model, np.random.default_rng(0)
     x = rng.normal(size=(fit.data.num_items, 2))
     t_x = gaussian.statistics(torch.from_numpy(x), torch.zeros(len(x), 2, 2, dtype=torch.float64))[None]
-    cells = Cells(model, fit.data, fit.recipe.start, t_x)
+    cells = Cells(model, fit.data, t_x)
     partitions = [rng.integers(3, size=len(x)), rng.integers(2, size=len(x))]
     values, expected = [], []
     for clusters in partitions:
@@ -91,8 +91,8 @@ def test_the_posterior_of_the_vae_is_the_product_of_its_two_gaussians(build: Bui
 
 @pytest.mark.parametrize("name", ["bayes", "scdc"])
 def test_a_start_finds_the_arms_that_the_answers_join(build: Build, pinwheel: Dataset, name: str) -> None:
-    settings = {"epochs": 60, "candidates": 5}
-    fit, alone = build(name, start=settings), build(name, start=settings, with_answers=False)
+    given = {"init_epochs": 60, "n_candidates": 5}
+    fit, alone = build(name, **given), build(name, **given, with_answers=False)
     for one in (fit, alone):
         one.begin()
     score, score_without = (adjusted_rand_score(pinwheel.labels, one.clusters()) for one in (fit, alone))

@@ -292,7 +292,7 @@ def test_any_other_input_has_a_portfolio_of_its_own(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.usefixtures("few_folds", "few_steps")
 def test_the_winner_starts_the_model(build: Build, pinwheel: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    fit = build("scdc", K=8, start={"kind": "portfolio", "epochs": 2, "teach_epochs": 80, "learning_rate": 0.01})
+    fit = build("scdc", n_clusters=8, init="cotraining", init_epochs=2, teach_epochs=80, init_learning_rate=0.01)
     kept: list[Any] = []
     found = cotrained_start(fit.data, fit.annotations, fit.model, fit.said.append, kept.append)
     assert len(kept) == 1
@@ -313,7 +313,7 @@ def test_a_model_with_fewer_clusters_than_the_answers_could_show_gets_no_more(
 ) -> None:
     for name in ("portfolio.ROUNDS", "portfolio._FINALISTS"):
         monkeypatch.setattr(f"semicrowd.starts.{name}", 1)
-    fit = build("scdc", K=3, restarts=2, start={"kind": "portfolio", "epochs": 1})
+    fit = build("scdc", n_clusters=3, restarts=2, init="cotraining", init_epochs=1)
     two = cotrained_start(fit.data, fit.annotations, fit.model, fit.said.append, lambda _: None)
     assert two.probabilities.shape == (2, 120, 3)
     assert [eta.shape for eta in two.annotators] == [(2, 6, 2)] * 2

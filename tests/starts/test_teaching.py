@@ -10,18 +10,17 @@ from sklearn.metrics import adjusted_rand_score
 from tests.small_fits import SmallFit, small_fit
 
 from semicrowd.models.training_data import TrainingData
-from semicrowd.settings.training import StartSettings
 from semicrowd.starts.teaching import teach_bayes, teach_classifier
 
 
 def test_clusters_to_spare_do_not_blur_those_in_use(bayes: Callable[..., SmallFit[Any]]) -> None:
     """The four quarters of the plane, and eleven clusters that no item is in."""
-    fit = bayes(K=15, with_answers=False, start={"epochs": 20, "learning_rate": 0.01})
+    fit = bayes(n_clusters=15, with_answers=False, init_epochs=20, init_learning_rate=0.01)
     fit.begin()
+    fit.model.params.update(teach_epochs=50, teach_weight=30.0)
     data: TrainingData = fit.data
     quarter = ((fit.features > 0) * torch.tensor([1, 2])).sum(-1)
-    settings = StartSettings(kind="answers", learning_rate=0.01, teach_epochs=50, teach_weight=30.0)
-    teach_bayes(fit.model, data, settings, quarter[None], lambda _: None)
+    teach_bayes(fit.model, data, quarter[None], lambda _: None)
     assert adjusted_rand_score(quarter.numpy(), fit.clusters()) > 0.8
 
 
@@ -32,10 +31,10 @@ def test_a_classifier_that_will_be_held_learns_of_views() -> None:
     mirrored = torch.from_numpy(features).unflatten(1, shape).flip(-1).flatten(1)
     found = {}
     for views, hold in product(("none", "colour"), (False, True)):
-        fit = small_fit("scdc", features, image_shape=shape, K=3, hidden=(60,), batch_size=30,
-                        views={"kind": views, "crop": 0, "flip": 0.5, "jitter": 0.0})  # fmt: skip
-        settings = StartSettings(learning_rate=0.01, teach_epochs=150, hold=hold)
-        teach_classifier(fit.model, fit.data, settings, clusters, lambda _: None)
+        fit = small_fit("scdc", features, image_shape=shape, n_clusters=3, hidden=(60,), batch_size=30,
+                        augmentation=views, views={"crop": 0, "jitter": 0.0} if views != "none" else None,
+                        init_learning_rate=0.01, teach_epochs=150, hold=hold)  # fmt: skip
+        teach_classifier(fit.model, fit.data, clusters, lambda _: None)
         with torch.no_grad():
             found[views, hold] = fit.model.classifier(mirrored).exp()
     right = {key: float((q.argmax(-1) == clusters).float().mean()) for key, q in found.items()}

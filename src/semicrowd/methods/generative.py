@@ -73,7 +73,7 @@ CONSTRAINTS: dict[str, Any] = {
     "verbose": ["verbose"],
 }
 #: Parameters that say how a fit is executed, or are known before it: they are not among ``params_``.
-_NOT_OF_THE_FIT = ("image_shape", "trainer", "memory", "n_jobs", "random_state", "verbose", "restarts", "protocol")
+NOT_OF_THE_FIT = ("image_shape", "trainer", "memory", "n_jobs", "random_state", "verbose", "restarts", "protocol")
 
 
 class Generative(WarningClusterer):
@@ -121,7 +121,7 @@ class Generative(WarningClusterer):
         from semicrowd.training.train import train
 
         shape = None if self.image_shape is None else tuple(self.image_shape)
-        given = {name: value for name, value in self.get_params().items() if name not in _NOT_OF_THE_FIT}
+        given = {name: value for name, value in self.get_params().items() if name not in NOT_OF_THE_FIT}
         given = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
         self.params_ = with_defaults(self.name, given, Facts.of(features, answers, shape), self.protocol)
         standard = self.params_.preparation == "standard"

@@ -123,7 +123,7 @@ class GenerativeModel(nn.Module, ABC):
                 image_shape=content["image_shape"],
             )
             model.load_state_dict(content["state"])
-        except (KeyError, TypeError, RuntimeError) as error:
+        except (AttributeError, KeyError, TypeError, RuntimeError) as error:
             raise UserError(f"not a complete model of {cls.name}") from error
         return model.eval()
 

@@ -219,7 +219,9 @@ class ClusteringModule(pl.LightningModule):
             for name, mean in zip(("sensitivity", "specificity"), workers.mean(), strict=True):
                 metrics[f"workers/{name}_mean"] = float(np.float32(mean[best].mean()))
         self.history.append({"epoch": self.current_epoch + 1, **dict(sorted(metrics.items()))})
-        self.log_dict(metrics, prog_bar=False)
+        if self.trainer.is_global_zero:
+            for logger in self.loggers:
+                logger.log_metrics(metrics, self.current_epoch + 1)
         self._bound, self._steps, self._diagnostics = torch.zeros_like(bound), 0, {}
         self._largest = torch.zeros_like(self._largest)
 

@@ -21,6 +21,7 @@ _WARNINGS = (
     r".*isinstance\(treespec, LeafSpec\).*",
     ".*GPU available but not used.*",
     ".*does not have many workers.*",
+    "Checkpoint directory .* exists and is not empty.*",  # of a fit that goes on
     "Grad strides do not match bucket view strides.*",  # with one restart
 )
 

@@ -3,23 +3,22 @@
 import os
 import re
 import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from tests.small_fits import ANSWERS, SmallFit, small_fit
+from pytorch_lightning.callbacks import LambdaCallback
+from tests.small_fits import ANSWERS, SmallFit, small_fit, trainer_in
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.errors import UserError
-from semicrowd.fitting.generative import evaluate
-from semicrowd.fitting.module import ClusteringModule
-from semicrowd.fitting.monitor import CHECKPOINT, Monitor
 from semicrowd.fitting.result import Result
-from semicrowd.fitting.training import train
-from semicrowd.settings.training import TrainerSettings
+from semicrowd.methods.generative import evaluate
+from semicrowd.training.module import ClusteringModule
+from semicrowd.training.train import train
 
 EPOCHS, STOPPED = 4, 3
 IMAGES = np.random.default_rng(0).random((60, 64)).astype(np.float32)
@@ -28,28 +27,31 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "scdc": ("scdc", {}),
     "momentum": ("bayes", {"optimizer": "momentum", "learning_rate": 1e-5}),
     "full": ("bayes", {"natural_gradient": "full"}),
-    "convolutions": ("bayes", {"nets": {"kind": "conv", "channels": (2, 3), "width": 5}}),
-    "views": ("bayes", {"views": {"kind": "affine"}, "likelihood": "bernoulli"}),
-    "views of scdc": ("scdc", {"views": {"kind": "affine"}, "likelihood": "bernoulli"}),
+    "convolutions": ("bayes", {"architecture": "conv", "channels": (2, 3)}),
+    "views": ("bayes", {"augmentation": "affine", "likelihood": "bernoulli"}),
+    "views of scdc": ("scdc", {"augmentation": "affine", "likelihood": "bernoulli"}),
 }
-CPU = TrainerSettings(accelerator="cpu", progress=False)
 
 
 def new(kind: str, answers: PairAnnotations | None = ANSWERS) -> SmallFit[Any]:
     name, settings = KINDS[kind]
     return small_fit(
-        name, IMAGES, answers, K=4, hidden=(6,), image_shape=(8, 8), restarts=2, epochs=EPOCHS, batch_size=16,
+        name, IMAGES, answers, n_clusters=4, hidden=(6,), image_shape=(8, 8), restarts=2, epochs=EPOCHS, batch_size=16,
         **settings,
     )  # fmt: skip
 
 
-def run(fit: SmallFit[Any], folder: Path, log: Callable[..., None] = lambda *_: None, resume: bool = False) -> Result:
-    module = ClusteringModule(fit.model, fit.data, fit.recipe)
-    train(module, Monitor(folder, log, resume=resume), CPU)
-    return evaluate(fit.model, module.data)
+def run(
+    fit: SmallFit[Any], folder: Path, at_epoch: Callable[[int], None] = lambda _: None, resume: bool = False
+) -> tuple[Result, list[dict[str, float]]]:
+    """The result, and the rows of the curves."""
+    module = ClusteringModule(fit.model, fit.data, begin=not resume)
+    hook = LambdaCallback(on_train_epoch_end=lambda trainer, _: at_epoch(trainer.current_epoch + 1))
+    train(module, trainer_in(folder, hook), folder / "last.ckpt" if resume else None)
+    return evaluate(fit.model, module.data), module.history
 
 
-def stop(epoch: int, metrics: Mapping[str, float]) -> None:
+def stop(epoch: int) -> None:
     """Ctrl-C before the checkpoint of this epoch is written."""
     if epoch == STOPPED:
         raise KeyboardInterrupt
@@ -62,45 +64,41 @@ def stop(epoch: int, metrics: Mapping[str, float]) -> None:
 def test_it_ends_the_same(kind: str, with_answers: bool, tmp_path: Path) -> None:
     answers = ANSWERS if with_answers else None
     whole, first, second = (new(kind, answers) for _ in range(3))
-    expected = run(whole, tmp_path / "whole")
+    expected, curves = run(whole, tmp_path / "whole")
     with pytest.raises(KeyboardInterrupt):
         run(first, tmp_path / "stopped", stop)
     assert any(not torch.equal(a, b) for a, b in zip(first.model.parameters(), whole.model.parameters(), strict=True))
-    found = run(second, tmp_path / "stopped", resume=True)
+    found, continued = run(second, tmp_path / "stopped", resume=True)
     for name, value in whole.model.state_dict().items():
         assert torch.equal(value, second.model.state_dict()[name]), name
     for one, other in ((expected.final, found.final), (expected.features, found.features)):
         assert one.cluster.tobytes() == other.cluster.tobytes()
         assert one.probability.tobytes() == other.probability.tobytes()
-    curves = [(tmp_path / folder / "curves.csv").read_bytes() for folder in ("whole", "stopped")]
-    assert curves[0] == curves[1]
-    assert len(curves[0].splitlines()) == 1 + EPOCHS
+    assert curves == continued
+    assert [row["epoch"] for row in curves] == [*range(1, 1 + EPOCHS)]
 
 
 def test_sigterm_ends_a_fit_as_ctrl_c_does(tmp_path: Path) -> None:
     before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
 
-    def terminate(epoch: int, metrics: Mapping[str, float]) -> None:
+    def terminate(epoch: int) -> None:
         if epoch == 1:
             os.kill(os.getpid(), signal.SIGTERM)
 
     with pytest.raises(KeyboardInterrupt):
         run(new("scdc"), tmp_path, terminate)
     assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == before
-    rows = (tmp_path / "curves.csv").read_text().splitlines()
-    assert len(rows) < 1 + EPOCHS
+    assert len(torch.load(tmp_path / "last.ckpt", weights_only=True)["history"]) < EPOCHS
 
 
 def test_a_checkpoint_that_is_damaged_or_not_whole_is_refused(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         run(new("scdc"), tmp_path, stop)
-    path = tmp_path / CHECKPOINT
+    path = tmp_path / "last.ckpt"
     good, whole = torch.load(path, weights_only=True), path.read_bytes()
     damaged: list[Any] = [whole[: len(whole) // 2], b"no checkpoint", {"state": 1}]
-    parts = "optimizer_states", "loops", "callbacks", "epoch", "global_step", "state_dict", "verdicts"
+    parts = "optimizer_states", "loops", "epoch", "state_dict", "verdicts", "history"
     damaged += [{key: value for key, value in good.items() if key != part} for part in parts]
-    damaged += [good | {"optimizer_states": []}, good | {"optimizer_states": good["optimizer_states"] * 2},
-                good | {"loops": {}}, good | {"callbacks": {}}]  # fmt: skip
     for content in damaged:
         path.write_bytes(content) if isinstance(content, bytes) else torch.save(content, path)
         with pytest.raises(UserError, match=re.escape(str(path))):

@@ -5,17 +5,16 @@ import pytest
 import torch
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.fitting.batches import Batch, TrainingBatches
 from semicrowd.models.training_data import TrainingData
-from semicrowd.settings.model import SCDCSettings
+from semicrowd.training.data import Batch, TrainingBatches
 
 ANSWERS = PairAnnotations.from_arrays([0, 3, 3, 7], [3, 7, 9, 9], [0, 0, 0, 0], [1, 0, 1, 1], num_items=23)
-PAIRS = SCDCSettings(sampler="pairs", sample_size=2)
+PAIRS = ("pairs", 2)
 
 
 def epoch(number: int = 0, seed: int = 0, rank: int = 0, world_size: int = 1, answers: bool = True) -> list[Batch]:
     data = TrainingData(torch.zeros(23, 2), ANSWERS if answers else None, None, seed, batch_size=4)
-    return list(TrainingBatches(data, PAIRS, lambda: number, rank, world_size))
+    return list(TrainingBatches(data, *PAIRS, lambda: number, rank, world_size))
 
 
 def drawn(batches: list[Batch]) -> list[int]:
@@ -59,7 +58,7 @@ def test_processes_share_the_items() -> None:
 def test_with_answers_on_every_item_there_are_still_steps() -> None:
     n = 6
     everywhere = PairAnnotations.from_arrays(range(n - 1), range(1, n), [0] * 5, [1] * 5, num_items=n)
-    batches = list(TrainingBatches(TrainingData(torch.zeros(n, 2), everywhere, batch_size=2), PAIRS, lambda: 0))
+    batches = list(TrainingBatches(TrainingData(torch.zeros(n, 2), everywhere, batch_size=2), *PAIRS, lambda: 0))
     assert len(batches) == 3  # as many as would show all items once
     assert all(batch.relational is not None and len(batch.items) == batch.relational.num_nodes for batch in batches)
 
@@ -71,7 +70,7 @@ def test_an_epoch_passes_over_the_larger_part_of_the_items(num_annotated: int) -
     zeros, ones = np.zeros(len(chain) - 1, int), np.ones(len(chain) - 1, int)
     answers = PairAnnotations.from_arrays(chain[:-1], chain[1:], zeros, ones, num_items=n)
     data = TrainingData(torch.zeros(n, 2), answers, batch_size=size)
-    batches = list(TrainingBatches(data, PAIRS, lambda: 0))
+    batches = list(TrainingBatches(data, *PAIRS, lambda: 0))
     assert len(batches) == max(num_annotated, n - num_annotated) // size
     items, remaining = drawn(batches), n - num_annotated
     assert len(items) == len(batches) * min(size, remaining)
@@ -87,6 +86,6 @@ def test_an_epoch_passes_over_the_larger_part_of_the_items(num_annotated: int) -
 def test_a_step_draws_as_many_answers_as_its_settings_say(sampler: str, size: int | None, answers: int) -> None:
     """By default in proportion: four answers for 23 items are .7 for a batch of four. All four nodes: all answers."""
     data = TrainingData(torch.zeros(23, 2), ANSWERS, batch_size=4)
-    batch = next(iter(TrainingBatches(data, SCDCSettings(sampler=sampler, sample_size=size), lambda: 0)))
+    batch = next(iter(TrainingBatches(data, sampler, size, lambda: 0)))
     assert batch.relational is not None
     assert len(batch.relational.label) == answers

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +9,15 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from sklearn.utils._param_validation import InvalidParameterError
 from tests.small_fits import SmallFit, small_fit
 from torch.optim.lr_scheduler import CosineAnnealingLR
 
 from semicrowd.data import Dataset
 from semicrowd.errors import UserError
-from semicrowd.methods import generative
+from semicrowd.methods import method
 from semicrowd.models.scdc import SCDC
 from semicrowd.nets.mlp import MLP
-from semicrowd.settings.model import BayesSettings, SCDCSettings
-from semicrowd.settings.training import TrainingSettings
 from semicrowd.starts.selection import Verdict
 
 Build = Callable[..., SmallFit[Any]]
@@ -58,9 +56,11 @@ def test_the_released_step_is_what_steps_with_momentum_come_to(num_items: int) -
         parameter.grad = -torch.ones(1)
         optimizer.step()
     expected = parameter.item() - before
-    assert BayesSettings(step_size="released").first_step(num_items) == pytest.approx(expected, rel=1e-4)
-    assert BayesSettings(step_size=0.3).first_step(num_items) == 0.3
-    assert BayesSettings(step_size="released").first_step(50) == 1
+    items = np.zeros((3, 2), np.float32)
+    released, plain = (small_fit("bayes", items, step_size=size).model for size in ("released", 0.3))
+    assert released.first_step(num_items) == pytest.approx(expected, rel=1e-4)
+    assert released.first_step(50) == 1
+    assert plain.first_step(num_items) == 0.3
 
 
 @BOTH
@@ -78,7 +78,7 @@ def test_evaluation_does_not_depend_on_the_size_of_its_pieces(
 
 def test_samples_of_scdc_come_from_their_cluster(scdc: Callable[..., SmallFit[SCDC]]) -> None:
     """With a linear decoder, mean and covariance of the samples are the images of μ_k and Σ_k."""
-    fit = scdc(K=4, restarts=2)
+    fit = scdc(n_clusters=4, restarts=2)
     fit.begin()
     model = fit.model
     net = model.decoder.net
@@ -116,28 +116,36 @@ def test_point_estimates_of_scdc_have_no_interval_of_their_own(scdc: Callable[..
 
 @pytest.mark.parametrize(
     ("kind", "name", "value"),
-    [(BayesSettings, "K", 1), (BayesSettings, "natural_gradient", "none"), (BayesSettings, "likelihood", "poisson"),
-     (BayesSettings, "step_size", 1.5), (BayesSettings, "sampler", "cliques"), (SCDCSettings, "drop_mass", 1.0),
-     (SCDCSettings, "drop_mass", -0.1), (SCDCSettings, "max_clusters", 0), (TrainingSettings, "restarts", 0)],
+    [("bayes", "n_clusters", 1), ("bayes", "natural_gradient", "none"), ("bayes", "likelihood", "poisson"),
+     ("bayes", "step_size", 1.5), ("bayes", "sampler", "cliques"), ("bayes", "init", "other"),
+     ("bayes", "teach_weight", -0.1), ("bayes", "init_learning_rate", 0), ("bayes", "trainer", 3),
+     ("scdc", "drop_mass", 1.0), ("scdc", "drop_mass", -0.1), ("scdc", "max_clusters", 0), ("scdc", "restarts", 0),
+     ("scdc", "blocks", -1), ("scdc", "architecture", "transformer"), ("scdc", "precision", "float16"),
+     ("scdc", "protocol", "semicrowd"), ("scdc", "teach_epochs", "many")],
 )  # fmt: skip
-def test_bad_settings_are_named(kind: type, name: str, value: Any) -> None:
-    with pytest.raises(UserError, match=rf"\b{name}="):
-        kind(**{name: value})
+def test_bad_parameters_are_named(pinwheel: Dataset, kind: str, name: str, value: Any) -> None:
+    with pytest.raises(InvalidParameterError, match=rf"'{name}'"):
+        method(kind)(**{name: value}).fit(pinwheel.features)
 
 
-@pytest.mark.parametrize(("name", "value"), [("K", 121), ("likelihood", "bernoulli")])
-def test_settings_that_do_not_fit_the_data_are_named(pinwheel: Dataset, name: str, value: Any) -> None:
-    plan = small_fit("bayes", pinwheel.features).recipe
-    with pytest.raises(UserError, match=rf"^model\.{name}="):
-        generative.BayesSCDC(settings=replace(plan, model=replace(plan.model, **{name: value}))).fit(pinwheel.features)
+@pytest.mark.parametrize(
+    ("name", "value", "more"),
+    [("n_clusters", 121, {}), ("likelihood", "bernoulli", {}), ("architecture", "conv", {}),
+     ("blocks", 0, {"architecture": "resnet", "image_shape": (1, 2)})],
+)  # fmt: skip
+def test_parameters_that_do_not_fit_the_data_are_named(
+    pinwheel: Dataset, name: str, value: Any, more: dict[str, Any]
+) -> None:
+    with pytest.raises(UserError, match=f"{name}={value}"):
+        method("bayes")(**{name: value}, **more).fit(pinwheel.features)
 
 
 @pytest.mark.parametrize(("kind", "preparation", "shift"), [("affine", "standard", 0.0), ("colour", "none", 0.1)])
 def test_views_that_do_not_fit_the_features_are_named(kind: str, preparation: str, shift: float) -> None:
     images = np.random.default_rng(0).random((20, 12)).astype(np.float32) - np.float32(shift)
-    plan = small_fit("scdc", images, views={"kind": kind}, image_shape=(3, 2, 2), preparation=preparation).recipe
-    with pytest.raises(UserError, match=f"views={kind}"):
-        generative.SCDC(settings=plan, image_shape=(3, 2, 2)).fit(images)
+    model = method("scdc")(augmentation=kind, image_shape=(3, 2, 2), preparation=preparation)
+    with pytest.raises(UserError, match=f"augmentation={kind}"):
+        model.fit(images)
 
 
 def test_a_checkpoint_has_what_the_start_has_chosen_among(build: Build, tmp_path: Path) -> None:
@@ -151,5 +159,3 @@ def test_a_checkpoint_has_what_the_start_has_chosen_among(build: Build, tmp_path
     found = read.verdicts[0]
     pd.testing.assert_frame_equal(found.table, table)
     assert vars(found) | {"table": None} == vars(written.verdicts[0]) | {"table": None}
-    read.on_load_checkpoint({})  # of an earlier version
-    assert read.verdicts == []

@@ -10,7 +10,7 @@ from tests.small_fits import SmallFit
 
 @pytest.mark.parametrize("hold", [True, False])
 def test_training_leaves_the_held_classifier_alone(build: Callable[..., SmallFit[Any]], hold: bool) -> None:
-    fit = build("scdc", K=5, start={"hold": hold})
+    fit = build("scdc", n_clusters=5, hold=hold)
     fit.begin()
     before = {name: value.clone() for name, value in fit.model.state_dict().items()}
     fit.train(1)

@@ -1,7 +1,6 @@
 """Two processes that train one model do what one process does on both their batches, and stay the same."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,21 +10,19 @@ import pytorch_lightning as pl
 import torch
 from pytorch_lightning.callbacks import Callback
 from pytorch_lightning.strategies import DDPStrategy
+from sklearn.utils import Bunch
+from tests.small_fits import parameters
 from torch import Tensor, distributed
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.expfam import gaussian
-from semicrowd.fitting.batches import Batch
-from semicrowd.fitting.callbacks import FinalRefits
-from semicrowd.fitting.module import ClusteringModule
 from semicrowd.models import bayes
 from semicrowd.models.state import model_class
 from semicrowd.models.training_data import TrainingData
 from semicrowd.models.views import AffineViews
 from semicrowd.random import torch_stream
-from semicrowd.settings.model import BayesSettings, NetSettings, SCDCSettings
-from semicrowd.settings.parameters import Recipe
-from semicrowd.settings.training import StartSettings, TrainingSettings, ViewSettings
+from semicrowd.training.data import Batch, CrowdDataModule, TrainingBatches
+from semicrowd.training.module import ClusteringModule
 
 #: Of Lightning, in every fit.
 pytestmark = pytest.mark.filterwarnings(
@@ -93,14 +90,14 @@ def items_and_answers() -> tuple[Tensor, PairAnnotations]:
     return features, PairAnnotations.from_arrays(i, j, worker, label, task=task_of, num_items=N)
 
 
-def module(name: str, recipe: Recipe, dtype: torch.dtype, views: bool = False) -> ClusteringModule:
+def module(name: str, params: Bunch, dtype: torch.dtype, views: bool = False) -> ClusteringModule:
     features, answers = items_and_answers()
-    moved = AffineViews(ViewSettings(kind="affine", shift=0.5), (SIDE, SIDE)) if views else None
+    moved = AffineViews((SIDE, SIDE)) if views else None
     data = TrainingData(features.to(dtype), answers, moved, seed=0, batch_size=6)
-    model = model_class(name)(recipe.model, recipe.nets, SIDE**2, answers.num_annotators, image_shape=(SIDE, SIDE))
+    model = model_class(name)(params, SIDE**2, answers.num_annotators, image_shape=(SIDE, SIDE))
     if dtype == torch.float64:
         model.double()  # the networks too
-    return ClusteringModule(model, data, recipe)
+    return ClusteringModule(model, data)
 
 
 def batches_of_tasks(data: TrainingData) -> list[Batch]:
@@ -146,10 +143,9 @@ def run(
     return [torch.load(folder / f"{rank}.pt", weights_only=True) for rank in range(ranks)]
 
 
-def recipe_of(name: str, **settings: Any) -> Recipe:
-    kinds: dict[str, Any] = {"bayes": BayesSettings, "scdc": SCDCSettings}
-    model = kinds[name](K=K, latent_dim=2, hidden=(8,), **settings)
-    return Recipe(model, NetSettings(), StartSettings(kind="cold"), ViewSettings(), TrainingSettings(epochs=1))
+def params_of(name: str, **given: Any) -> Bunch:
+    usual: dict[str, Any] = {"n_clusters": K, "hidden": (8,), "init": "cold", "epochs": 1, "final_refits": 0}
+    return parameters(name, **(usual | given))
 
 
 @pytest.mark.parametrize(
@@ -164,8 +160,7 @@ def test_one_step_on_two_ranks_is_one_step_on_both_batches(
     monkeypatch.setattr(gaussian, "draw", lambda mean, root, _: mean + 0.3 * root.sum(-1))
     monkeypatch.setattr(torch, "randn", lambda *shape, **_: torch.full(shape[0] if len(shape) == 1 else shape, 0.3))
     monkeypatch.setattr(bayes, "STEP_TOLERANCE", 0.0)
-    recipe = recipe_of(name, final_refits=0, **({"amortisation": 2.0} if name == "bayes" else {}),
-                       **settings)
+    recipe = params_of(name, **({"amortisation": 2.0} if name == "bayes" else {}), **settings)
     both = module(name, recipe, torch.float64)
     batches = batches_of_tasks(both.data)
     first = {key: value.clone() for key, value in both.state_dict().items()}
@@ -197,8 +192,8 @@ def test_gradients_are_the_mean_over_the_ranks(name: str, nets: str, pieces: boo
     """Of networks and of natural parameters, whatever Lightning and torch's reducer do in between."""
     kind, _, precision = nets.partition(" in ")
     dtype, bound = (torch.float32, 1e-5) if precision else (torch.float64, 1e-10)
-    networks = NetSettings(kind=kind, channels=(2, 3), width=4, classifier=2, precision=precision or "float32")
-    recipe = replace(recipe_of(name), nets=networks)
+    more = {"classifier_channels": 2} if name == "scdc" else {}
+    recipe = params_of(name, architecture=kind, channels=(2, 3), precision=precision or "float32", **more)
     alone = module(name, recipe, dtype)
     batches = batches_of_tasks(alone.data)
     expected = by_hand(alone, batches)
@@ -218,7 +213,7 @@ def test_gradients_are_the_mean_over_the_ranks(name: str, nets: str, pieces: boo
 def test_the_loss_s_own_backward_would_leave_each_rank_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The trap of manual optimization, which the test before this one has to see."""
     monkeypatch.setattr(ClusteringModule, "manual_backward", lambda _, loss: loss.backward())
-    trapped = module("scdc", recipe_of("scdc"), torch.float64)
+    trapped = module("scdc", params_of("scdc"), torch.float64)
     batches = batches_of_tasks(trapped.data)
     run(trapped, Steps(batches), tmp_path / "two", 2, 1, [KeepGradients(tmp_path / "two")])
     first, second = (torch.load(tmp_path / "two" / f"gradients{rank}.pt", weights_only=True) for rank in range(2))
@@ -239,8 +234,10 @@ USES: dict[str, dict[str, Any]] = {
 )
 def test_every_parameter_has_a_gradient_in_every_step(name: str, use: str, views: bool) -> None:
     """Processes wait for the gradients of each other's parameters: one that a step leaves out would stop them all."""
-    fitted = module(name, recipe_of(name, **USES[use]), torch.float32, views)
-    for step, batch in zip(range(5), fitted.train_dataloader(), strict=False):
+    fitted = module(name, params_of(name, **USES[use]), torch.float32, views)
+    params = fitted.model.params
+    batches = TrainingBatches(fitted.data, params.sampler, params.sample_size, lambda: 0)
+    for step, batch in zip(range(5), batches, strict=False):
         noise = torch_stream(0, "noise", step)
         fitted.zero_grad()
         found = fitted.model.bound(
@@ -252,15 +249,13 @@ def test_every_parameter_has_a_gradient_in_every_step(name: str, use: str, views
 
 @pytest.mark.parametrize("natural_gradient", ["svi", "full"])
 def test_ranks_stay_the_same_through_refits(tmp_path: Path, natural_gradient: str) -> None:
-    recipe = Recipe(
-        BayesSettings(K=6, latent_dim=2, hidden=(8,), natural_gradient=natural_gradient, final_refits=1),
-        NetSettings(),
-        StartSettings("communities", epochs=2),
-        ViewSettings(kind="affine"),
-        TrainingSettings(epochs=10),
-    )
-    fitted = module("bayes", recipe, torch.float32, views=True)
-    first, second = run(fitted, None, tmp_path / "ranks", 2, 10, [FinalRefits()])
+    params = params_of(
+        "bayes", n_clusters=6, natural_gradient=natural_gradient, final_refits=1, init="communities", init_epochs=2,
+        augmentation="affine", epochs=10,
+    )  # fmt: skip
+    fitted = module("bayes", params, torch.float32, views=True)
+    batches = CrowdDataModule(fitted.data, params.sampler, params.sample_size)
+    first, second = run(fitted, batches, tmp_path / "ranks", 2, 10, [])
     # Three steps an epoch of each process: 24 annotated items, 36 others in batches of 6 over two processes.
     for key, value in first.items():
         torch.testing.assert_close(value, second[key], rtol=0, atol=0)

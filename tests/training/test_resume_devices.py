@@ -1,20 +1,15 @@
 """A fit that goes on with another number of processes than it was begun with."""
 
-import csv
 from pathlib import Path
 from typing import Any
 
 import pytest
-import pytorch_lightning as pl
 import torch
 from pytorch_lightning.strategies import DDPStrategy
-from tests.small_fits import ANSWERS, POINTS, small_fit
+from tests.small_fits import ANSWERS, POINTS, small_fit, trainer_in
 
-from semicrowd.fitting import training
-from semicrowd.fitting.iterate import read_tensors
-from semicrowd.fitting.module import ClusteringModule
-from semicrowd.fitting.monitor import CHECKPOINT, Monitor
-from semicrowd.settings.training import TrainerSettings
+from semicrowd.training.module import ClusteringModule
+from semicrowd.training.train import train
 
 #: Of Lightning, in every fit.
 pytestmark = pytest.mark.filterwarnings(
@@ -29,29 +24,18 @@ OF_MODEL: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-@pytest.fixture(autouse=True)
-def forked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The other process is a copy of this one: there is no command to repeat."""
-    made = pl.Trainer
-
-    def trainer(strategy: str | DDPStrategy, **settings: Any) -> pl.Trainer:
-        several = isinstance(strategy, DDPStrategy)
-        return made(strategy=DDPStrategy(start_method="fork") if several else strategy, **settings)
-
-    monkeypatch.setattr(pl, "Trainer", trainer)
-
-
 def fit(kind: str, folder: Path, epochs: int, devices: int) -> None:
     """The epochs that the checkpoint in ``folder`` leaves."""
     name = "scdc" if kind == "scdc" else "bayes"
     made = small_fit(
-        name, POINTS, ANSWERS, K=4, hidden=(6,), start={"kind": "cold"}, restarts=2, epochs=epochs, batch_size=8,
+        name, POINTS, ANSWERS, n_clusters=4, hidden=(6,), init="cold", restarts=2, epochs=epochs, batch_size=8,
         **OF_MODEL[kind],
     )  # fmt: skip
-    settings = TrainerSettings(
-        strategy="ddp" if devices > 1 else "single", devices=devices, accelerator="cpu", progress=False
-    )
-    training.train(ClusteringModule(made.model, made.data, made.recipe), Monitor(folder, resume=True), settings)
+    kept = folder / "last.ckpt"
+    # The other process is a copy of this one: there is no command to repeat.
+    strategy: Any = DDPStrategy(start_method="fork") if devices > 1 else "auto"
+    module = ClusteringModule(made.model, made.data, begin=not kept.exists())
+    train(module, trainer_in(folder, strategy=strategy, devices=devices), kept if kept.exists() else None)
 
 
 def networks(kept: dict[str, Any]) -> list[dict[str, torch.Tensor]]:
@@ -66,8 +50,7 @@ def test_it_goes_on_where_it_was_and_ends(
 ) -> None:
     """What the first step of the continued fit finds is what the checkpoint has."""
     fit(kind, tmp_path, 2, before)
-    kept = read_tensors(tmp_path / CHECKPOINT)
-    rows = (tmp_path / "curves.csv").read_text().splitlines()
+    kept = torch.load(tmp_path / "last.ckpt", weights_only=True)
     begin = ClusteringModule.on_train_epoch_start
 
     def listen(self: ClusteringModule) -> None:
@@ -88,13 +71,12 @@ def test_it_goes_on_where_it_was_and_ends(
             for name, value in of_parameter.items():
                 assert torch.equal(found[key][name], value), name
 
-    last = read_tensors(tmp_path / CHECKPOINT)
+    last = torch.load(tmp_path / "last.ckpt", weights_only=True)
     assert (kept["epoch"], last["epoch"]) == (1, 4)
     assert all(value.isfinite().all() for value in last["state_dict"].values())
     for state in networks(last):
         if kind != "momentum":  # Adam counts its steps
             assert state["step"] == 2 * STEPS[before] + 3 * STEPS[after]
         assert all(value.isfinite().all() for value in state.values())
-    assert (tmp_path / "curves.csv").read_text().splitlines()[:3] == rows
-    with (tmp_path / "curves.csv").open(newline="") as file:
-        assert [int(row["epoch"]) for row in csv.DictReader(file)] == [1, 2, 3, 4, 5]
+    assert last["history"][:2] == kept["history"]
+    assert [row["epoch"] for row in last["history"]] == [1, 2, 3, 4, 5]
