@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 from semicrowd.fitting.module import ClusteringModule
+from semicrowd.settings.parameters import Recipe
 from semicrowd.settings.rule import Facts, recipe
 from torch import Tensor
 
@@ -20,7 +21,6 @@ from semicrowd.models.state import model_class
 from semicrowd.models.training_data import TrainingData
 from semicrowd.models.views import build_views
 from semicrowd.random import stream
-from semicrowd.settings.parameters import Recipe
 from semicrowd.starts.start import start
 from steps import Effort
 

@@ -8,8 +8,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from curves import LINEAR, Curve
-from semicrowd.data import load_dataset
-from semicrowd.data.fetch import data_root
+from semicrowd.data.mnist import load_mnist
 from semicrowd.inference.gibbs.chain import Chain, Model
 from semicrowd.inference.gibbs.hyperplanes import Hyperplanes, rotated
 from semicrowd.inference.gibbs.multinomial import multinomial
@@ -60,7 +59,7 @@ def gibbs(quick: bool = False) -> None:
 def _counts(items: int, quick: bool) -> np.ndarray:
     if quick:
         return stream(0, "data").integers(_LEVELS, size=(items, 784)) * (stream(1, "data").random((items, 784)) < 0.2)
-    images = load_dataset("mnist", data_root()).features
+    images = load_mnist().features
     drawn = stream(0, "data").permutation(len(images))[:items]
     return np.rint(images[drawn] * _LEVELS).astype(np.int64)
 

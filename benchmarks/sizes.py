@@ -21,8 +21,7 @@ from sklearn.svm import SVC
 from process import measured_apart
 from semicrowd.crowd import simulate
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.data import load_dataset
-from semicrowd.data.fetch import data_root
+from semicrowd.data.mnist import load_mnist
 from semicrowd.methods.cotraining import CoTraining
 from semicrowd.random import stream
 from table import at_least, at_most, print_table
@@ -56,7 +55,7 @@ def sizes(quick: bool = False) -> None:
 
 
 def _images(items: int) -> Problem:
-    data = load_dataset("mnist", data_root())
+    data = load_mnist()
     assert data.labels is not None
     rows = stream(0, "data").permutation(data.num_items)[:items]
     features = PCA(_COMPONENTS, random_state=0).fit_transform(data.features.reshape(len(data.labels), -1))[rows]

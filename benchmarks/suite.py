@@ -14,8 +14,8 @@ import math
 import sys
 import time
 import warnings
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
 from itertools import product
 from pathlib import Path
 from string import ascii_uppercase
@@ -24,20 +24,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed, parallel_config
-from semicrowd.starts.recent import RECENT
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.data import Dataset, load_dataset
-from semicrowd.data.fetch import data_root
-from semicrowd.data.load import load_annotations
+from semicrowd.data import Dataset, answers
+from semicrowd.data.benchmark import load_benchmark
+from semicrowd.data.faces import load_face
+from semicrowd.data.generated import load_pinwheel
+from semicrowd.data.mnist import load_mnist
+from semicrowd.data.npz import load_npz
 from semicrowd.errors import UserError
-from semicrowd.estimators import ESTIMATORS
 from semicrowd.estimators.base import CrowdClusterer
+from semicrowd.methods import METHODS, method
 from semicrowd.metrics import clustering_scores
-from semicrowd.settings.methods import METHODS
-from semicrowd.settings.training import TrainerSettings
 
 COLUMNS = ["data", "regime", "method", "seed", "nmi", "acc", "clusters", "classes", "seconds", "sha256"]
 KEY = COLUMNS[:4]
@@ -45,24 +45,24 @@ KEY = COLUMNS[:4]
 _DRAWN = 2000
 
 
-def _table(which: str, **options: Any) -> tuple[str, dict[str, Any]]:
-    return "benchmark", {"which": which, **options}
+def _table(which: str, **options: Any) -> Callable[[], Dataset]:
+    return partial(load_benchmark, which=which, **options)
 
 
-#: Tables, measured with simulated answers and without any: name → loader and its options.
-TABLES: dict[str, tuple[str, dict[str, Any]]] = {
+#: Tables, measured with simulated answers and without any: name → loader.
+TABLES: dict[str, Callable[[], Dataset]] = {
     **{name: _table(name) for name in ("iris", "wine", "digits")},
     **{name: _table(name, subset=_DRAWN) for name in ("pen", "activities", "texts", "wifi_1", "wifi_11")},
     "wifi_14": _table("wifi_14"),
     "letter_first": _table("letter", classes=[*ascii_uppercase[:10]], subset=_DRAWN),
     "letter_last": _table("letter", classes=[*ascii_uppercase[-10:]], subset=_DRAWN),
     **{name: _table(name, columns=500) for name in ("leukaemia", "lung")},
-    "pinwheel": ("pinwheel", {}),
-    "face": ("face", {}),
-    "mnist": ("mnist", {"subset": _DRAWN}),
-    "segment": ("npz", {"path": "segment", "subset": _DRAWN}),
+    "pinwheel": load_pinwheel,
+    "face": load_face,
+    "mnist": partial(load_mnist, subset=_DRAWN),
+    "segment": partial(load_npz, path="segment", subset=_DRAWN),
     **{
-        name: ("npz", {"path": name})
+        name: partial(load_npz, path=name)
         for name in ("vehicle", "ecoli", "olive", "mice_protein", "banknote", "ionosphere")
     },
 }
@@ -81,63 +81,59 @@ _PLACEMENTS = 3  # tasks in which each item with answers is
 
 
 @lru_cache(maxsize=2)
-def _loaded(name: str, root: Path) -> Dataset:
-    loader, options = TABLES.get(name, ("npz", {"path": name}))
-    return load_dataset(loader, root, **options)
+def _loaded(name: str) -> Dataset:
+    return TABLES.get(name, partial(load_npz, path=name))()
 
 
-def inputs(name: str, regime: str, seed: int, root: Path) -> tuple[Dataset, PairAnnotations | None]:
+def inputs(name: str, regime: str, seed: int) -> tuple[Dataset, PairAnnotations | None]:
     """Data and answers: the same for all methods.
 
     ``pairs90``: ten annotators with sensitivity and specificity .9, ten answers for each item with answers. ``tasks``:
     groupings of 12 to 20 items, an annotator for every four tasks (3 to 30), sensitivity .9 and specificity .95.
     """
-    data = _loaded(name, root)
+    data = _loaded(name)
     annotated = min(data.num_items, max(_FEWEST, round(_SHARE * data.num_items)))
     tasks = math.ceil(_PLACEMENTS * annotated / 16)
-    simulated: dict[str, tuple[str, dict[str, Any]]] = {
-        "pairs90": ("two_coin", {
-            "num_annotators": _ASKED, "pairs_per_annotator": annotated, "num_annotated": annotated,
-            "sensitivity": 0.9, "specificity": 0.9,
-        }),
-        "tasks": ("tasks", {
-            "num_annotated": annotated, "num_tasks": tasks, "num_annotators": min(tasks, max(3, min(30, tasks // 4))),
-            "task_size": (12, 20), "sensitivity": 0.9, "specificity": 0.95,
-        }),
-    }  # fmt: skip
-    kind, options = simulated.get(regime, (regime, {}))
-    return data, load_annotations(kind, data, seed, root, **options)
+    if regime == "none":
+        return data, None
+    if regime == "crowd":
+        return data, answers.crowd(data)
+    if regime == "pairs90":
+        return data, answers.two_coin(
+            data, num_annotators=_ASKED, pairs_per_annotator=annotated, num_annotated=annotated, seed=seed
+        )
+    return data, answers.tasks(
+        data, num_annotated=annotated, num_tasks=tasks, num_annotators=min(tasks, max(3, min(30, tasks // 4))),
+        task_size=(12, 20), sensitivity=0.9, specificity=0.95, seed=seed,
+    )  # fmt: skip
 
 
-def prepared(method: str, seed: int, data: Dataset) -> tuple[np.ndarray, CrowdClusterer]:
+def prepared(name: str, seed: int, data: Dataset) -> tuple[np.ndarray, CrowdClusterer]:
     """The features that a method gets, and the unfitted estimator; other parameters have their defaults."""
-    features, kind = data.features, ESTIMATORS[method]
+    features, kind = data.features, method(name)
     given: dict[str, Any] = {"random_state": seed}
     if "image_shape" in kind._get_param_names():
         given["image_shape"] = data.image_shape
-    if METHODS[method].trained:
-        given["trainer"] = TrainerSettings(threads=1)
-    if method in OURS:
+    if name in OURS:
         return features, kind(**given)
     features = StandardScaler().fit_transform(features)
-    if method == "gmm":
+    if name == "gmm":
         given["n_init"] = 3
         if features.shape[1] > _MOST_COMPONENTS:
             features = PCA(_MOST_COMPONENTS, svd_solver="full").fit_transform(features)
     return features, kind(n_clusters=data.num_classes, **given)
 
 
-def fit(name: str, regime: str, method: str, seed: int, root: Path) -> dict[str, Any]:
+def fit(name: str, regime: str, chosen: str, seed: int) -> dict[str, Any]:
     """A row of the CSV; ``error`` instead of numbers where the fit failed."""
-    row: dict[str, Any] = dict(zip(KEY, (name, regime, method, seed), strict=True))
-    data, answers = inputs(name, regime, seed, root)
+    row: dict[str, Any] = dict(zip(KEY, (name, regime, chosen, seed), strict=True))
+    data, given = inputs(name, regime, seed)
     assert data.labels is not None
-    RECENT.clear()  # starts of an earlier fit, so that the seconds are those of this fit alone
     started = time.perf_counter()
     try:
-        features, estimator = prepared(method, seed, data)
+        features, estimator = prepared(chosen, seed, data)
         with warnings.catch_warnings(action="ignore"):
-            estimator.fit(features, answers)
+            estimator.fit(features, given)
     except Exception as error:  # any error: a fit that fails must not end the other fits
         return row | {"error": f"{type(error).__name__}: {error}"}
     seconds, labels = time.perf_counter() - started, np.asarray(estimator.labels_)
@@ -156,9 +152,9 @@ def hash_of(labels: np.ndarray) -> str:
 def plan(data: Sequence[str], regimes: Sequence[str], methods: Sequence[str], seeds: Sequence[int]) -> list[tuple]:
     """The fits: answers of people only where there are some, and without answers no method that needs them."""
     return [
-        (name, regime, method, seed) for seed, name, regime, method in product(seeds, data, regimes, methods)
+        (name, regime, chosen, seed) for seed, name, regime, chosen in product(seeds, data, regimes, methods)
         if (regime == "none" or (regime == "crowd") == (name in CROWDS))
-        and (regime != "none" or not ESTIMATORS[method].requires_answers)
+        and (regime != "none" or not method(chosen).requires_answers)
     ]  # fmt: skip
 
 
@@ -186,12 +182,12 @@ def _seeds(text: str) -> list[int]:
     return [*range(int(first), int(last or first) + 1)]
 
 
-def _missing(names: Sequence[str], root: Path) -> list[str]:
+def _missing(names: Sequence[str]) -> list[str]:
     """Data sets that are not available, each with a line that says where to get it."""
     missing = []
     for name in names:
         try:
-            _loaded(name, root)
+            _loaded(name)
         except UserError as error:
             print(f"left out: {name}: {error}", file=sys.stderr)
             missing.append(name)
@@ -204,7 +200,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     names = (*TABLES, *CROWDS)
     parser.add_argument("--data", nargs="+", default=names, choices=names, metavar="NAME", help=" ".join(names))
     parser.add_argument("--regimes", nargs="+", default=REGIMES, choices=REGIMES, help="kinds of answers")
-    parser.add_argument("--methods", nargs="+", default=["cotrain"], choices=[*ESTIMATORS], metavar="NAME",
+    parser.add_argument("--methods", nargs="+", default=["cotrain"], choices=[*METHODS], metavar="NAME",
                         help="cotrain kmeans gmm crowd_logistic constrained_kmeans mcvc …")  # fmt: skip
     parser.add_argument("--seeds", default="0-2", type=_seeds, help="seeds of answers and fits, such as 0-2")
     parser.add_argument("--jobs", default=2, type=int, help="processes, one thread each")
@@ -219,13 +215,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not options.out.exists():
         options.out.write_text(",".join(COLUMNS) + "\n", encoding="utf-8")
     there = set(pd.read_csv(options.out)[KEY].itertuples(index=False, name=None))
-    root, waiting = data_root(), [one for one in fits if one not in there]
-    missing = _missing([*dict.fromkeys(one[0] for one in waiting)], root)
+    waiting = [one for one in fits if one not in there]
+    missing = _missing([*dict.fromkeys(one[0] for one in waiting)])
     waiting = [one for one in waiting if one[0] not in missing]
     failed = 0
     with parallel_config(backend="loky", inner_max_num_threads=1):
         rows = Parallel(n_jobs=options.jobs, batch_size=1, return_as="generator_unordered")(
-            delayed(fit)(*one, root) for one in waiting
+            delayed(fit)(*one) for one in waiting
         )
         for number, row in enumerate(rows, 1):
             name = f"[{number}/{len(waiting)}] {' '.join(str(row[column]) for column in KEY)}"

@@ -23,7 +23,6 @@ def test_simulated_answers_depend_on_the_seed_alone(source: Callable[..., PairAn
     for name in ("i", "j", "worker", "label"):
         np.testing.assert_array_equal(getattr(first, name), getattr(again, name))
     assert not np.array_equal(first.i, other.i)
-    assert answers.none(points) is None
 
 
 def test_files_call_items_by_ids_paths_or_rows(tmp_path: Path) -> None:

@@ -216,7 +216,7 @@ def tasks(
     """
     alpha = each_rate("sensitivity", sensitivity, num_annotators)
     beta = each_rate("specificity", specificity, num_annotators)
-    sizes_given = [task_size] * 2 if isinstance(task_size, Integral) else list(task_size)
+    sizes_given = [int(size) for size in np.atleast_1d(task_size)] * (2 if np.ndim(task_size) == 0 else 1)
     if num_tasks < num_annotators:
         raise UserError(f"annotations.num_tasks={num_tasks}: expected one or more for each of {num_annotators}")
     if ((alpha <= 0) | (alpha + beta < 1)).any():
