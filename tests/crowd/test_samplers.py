@@ -1,13 +1,10 @@
 """Minibatches of answers: unbiased, by enumeration of every draw of a small graph."""
 
 import itertools
-from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
@@ -21,8 +18,6 @@ from semicrowd.crowd.samplers import (
     build_sampler,
 )
 from semicrowd.errors import UserError
-
-from .conftest import any_answers
 
 
 def answers(tasks: bool = True) -> PairAnnotations:
@@ -79,39 +74,6 @@ def test_every_sampler_is_unbiased_for_pairs_and_items(sampler: RelationalSample
     assert np.mean(item_sums) == pytest.approx(item_value[[1, 2, 3, 5, 6]].sum(), rel=1e-5)
 
 
-@given(any_answers(tasks=True), st.integers(1, 12), st.integers(0, 2**20))
-def test_a_batch_is_what_its_draw_says(a: PairAnnotations, size: int, seed: int) -> None:
-    """Against item ids and dictionaries; the draws are those of the generator's ``choice`` from the same numbers."""
-    assert a.task is not None
-    answers_of_task = [np.flatnonzero(a.task == t) for t in np.unique(a.task)]
-    for sampler in (PairSampler(a, size), TaskSampler(a, size), NodeSampler(a, size)):
-        batch, rng = sampler.sample(np.random.default_rng(seed)), np.random.default_rng(seed)
-        if isinstance(sampler, PairSampler):
-            rows = rng.choice(a.num_pairs, min(size, a.num_pairs), replace=False)
-            drawn = [{a.i[row], a.j[row]} for row in rows]
-            of, pair_weight = [{a.i[row], a.j[row]} for row in range(a.num_pairs)], a.num_pairs / len(rows)
-        elif isinstance(sampler, TaskSampler):
-            chosen = rng.choice(len(answers_of_task), min(size, len(answers_of_task)), replace=False)
-            rows = np.concatenate([answers_of_task[t] for t in chosen])
-            of = [{*a.i[rows_], *a.j[rows_]} for rows_ in answers_of_task]
-            drawn, pair_weight = [of[t] for t in chosen], len(of) / len(chosen)
-        else:
-            n, s = len(a.annotated), min(max(size, 2), len(a.annotated))
-            nodes = set(rng.choice(a.annotated, s, replace=False))
-            rows = np.array([row for row in range(a.num_pairs) if {a.i[row], a.j[row]} <= nodes], int)
-            drawn, of, pair_weight = [nodes], [set(a.annotated)], n * (n - 1) / (s * (s - 1))
-        items = sorted({item for group in drawn for item in group})
-        times, all_times = (Counter(item for group in groups for item in group) for groups in (drawn, of))
-        scale = len(a.annotated) / len(items) if isinstance(sampler, NodeSampler) else pair_weight
-        weights = [scale * times[item] / all_times[item] for item in items]
-        assert batch.items.tolist() == items
-        assert batch.item_weight.tolist() == np.array(weights, np.float32).tolist()
-        assert batch.pair_weight == pair_weight
-        for name in ("i", "j"):
-            assert batch.items[getattr(batch, name)].tolist() == getattr(a, name)[rows].tolist()
-        assert (batch.worker.tolist(), batch.label.tolist()) == (a.worker[rows].tolist(), a.label[rows].tolist())
-
-
 def test_components_are_those_of_the_drawn_graph() -> None:
     rng = np.random.default_rng(3)
     i = rng.integers(60, size=70)
@@ -127,16 +89,13 @@ def test_components_are_those_of_the_drawn_graph() -> None:
         assert (same == (component[:, None] == component[None])).all()
 
 
-def test_auto_takes_tasks_where_there_are_any() -> None:
+def test_the_sampler_and_its_size_where_nobody_has_given_them() -> None:
     found = build_sampler("auto", answers(), size=1, in_proportion=2)
     assert (type(found), found.size) == (TaskSampler, 1)
     found = build_sampler("auto", answers(tasks=False), size=3, in_proportion=2)
     assert (type(found), found.size) == (NodeSampler, 3)
-    with pytest.raises(UserError, match="no task column"):
+    with pytest.raises(UserError, match="task"):
         build_sampler("tasks", answers(tasks=False), size=1, in_proportion=2)
-
-
-def test_sizes_that_nobody_has_given() -> None:
     i, j = np.triu_indices(200, k=1)
     many = PairAnnotations.from_arrays(i, j, 0 * i, 0 * i, num_items=200, task=i % 7)
     sizes = {kind: build_sampler(kind, many, None, in_proportion=41).size for kind in ("pairs", "tasks", "nodes")}

@@ -47,21 +47,6 @@ def test_the_batches_that_are_there_are_used_in_their_order(
     }
 
 
-def test_components_are_those_of_the_singular_value_decomposition(tmp_path: Path, write_cifar10: Write) -> None:
-    records = write_cifar10(tmp_path, data_batch_1=40, test_batch=6)
-    data = load_cifar10(root=tmp_path, pca=7)
-    assert data.image_shape is None
-    train, test = (records[batch][:, 1:].astype(np.float64) / 255 for batch in ("data_batch_1", "test_batch"))
-    _, _, axes = np.linalg.svd(train - train.mean(0), full_matrices=False)
-    axes = axes[:7]
-    axes *= np.sign(axes[range(7), np.abs(axes).argmax(1)])[:, None]
-    for found, pixels in ((data.features, train), (data.test_features, test)):
-        assert found is not None
-        assert found.dtype == np.float32
-        np.testing.assert_allclose(found, (pixels - train.mean(0)) @ axes.T, atol=1e-3)
-    assert data.features.tobytes() == load_cifar10(root=tmp_path, pca=7).features.tobytes()
-
-
 @pytest.mark.parametrize("batch", ["data_batch_1", "data_batch_2"])
 def test_a_batch_that_is_not_as_published_is_named(tmp_path: Path, write_cifar10: Write, batch: str) -> None:
     write_cifar10(tmp_path, data_batch_1=3, data_batch_2=3)

@@ -48,17 +48,6 @@ def test_features_are_those_that_others_have_published(network: Network) -> None
     assert (error < 1e-4).sum() >= len(some) - 2, error
 
 
-@pytest.mark.needs_data
-def test_photographs_that_were_made_small_have_much_the_same_features(network: Network) -> None:
-    """The file has features of whole photographs and pictures of 64 × 64 pixels: each is most like itself."""
-    content = crowd("birds5_pairs")
-    some = np.linspace(0, len(content["images"]) - 1, 2 * BATCH).astype(int)
-    found = np.concatenate([network(list(content["images"][rows])) for rows in some.reshape(-1, BATCH)])
-    alike = np.corrcoef(found, content["features"][some])[: len(some), len(some) :]
-    assert (alike.argmax(1) == np.arange(len(some))).mean() > 0.7
-    assert np.diag(alike).mean() > alike[~np.eye(len(some), dtype=bool)].mean() + 0.2
-
-
 def test_numbers_do_not_depend_on_the_company_and_are_bounded(network: Network) -> None:
     pictures = [np.random.default_rng(k).integers(256, size=(20 + k, 31, 3), dtype=np.uint8) for k in range(BATCH)]
     together = network(pictures)
@@ -67,16 +56,6 @@ def test_numbers_do_not_depend_on_the_company_and_are_bounded(network: Network) 
     assert together.min() >= 0
     assert together.max() <= 6
     assert len(np.unique(together, axis=0)) == BATCH
-
-
-def test_a_larger_picture_is_smoothed_first(network: Network) -> None:
-    """Stripes as fine as pixels are grey from afar, however they fall on the pixels of the small picture."""
-    stripes = np.zeros((672, 672, 3), np.uint8)
-    stripes[:, ::2] = 255
-    grey = np.full((672, 672, 3), 127, np.uint8)
-    fine, even, edge = network([stripes, grey, stripes[:, 1:]])
-    assert np.abs(fine - even).mean() < 0.05
-    assert np.abs(edge - even).mean() < 0.05
 
 
 def test_without_the_packages_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -92,7 +92,7 @@ def test_arrays(tmp_path: Path) -> None:
     X = np.array([[1.0, 2], [3, np.nan], [5, 6]])
     np.save(tmp_path / "mine.npy", X)
     data = _load(tmp_path / "mine.npy")
-    assert data.missing
+    assert data.missing == "row 1, column 1"
     assert data.with_gaps_filled().features.tolist() == [[1, 2, 0], [3, 4, 1], [5, 6, 0]]
     np.savez(tmp_path / "mine.npz", features=X, y=["b", "a", "b"], ids=["u", "v", "w"], columns=[b"left", b"right"])
     data = _load(tmp_path / "mine.npz")

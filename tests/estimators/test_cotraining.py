@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from semicrowd.fitting.monitor import Monitor
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine, make_blobs, make_moons
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
@@ -13,7 +14,6 @@ from semicrowd import SCDC, CoTraining, UnreliableResultWarning, load
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.simulate import two_coin
 from semicrowd.data import load_dataset
-from semicrowd.fitting.monitor import Monitor
 from semicrowd.starts import portfolio
 from semicrowd.starts.shared import RECENT
 

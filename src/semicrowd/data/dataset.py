@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from numbers import Integral
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -41,7 +41,6 @@ class Dataset:
     ids : id of each item; None if items have none
     columns : how the columns of a table were converted; None for data without named columns
     notes : what was left out or converted, a line each
-    chosen : setting that the loader has chosen → its value
     """
 
     name: str
@@ -59,7 +58,6 @@ class Dataset:
     ids: tuple[str, ...] | None = None
     columns: Columns | None = None
     notes: tuple[str, ...] = ()
-    chosen: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for split, features, labels in (
@@ -101,9 +99,12 @@ class Dataset:
         return replace(self, features=self.columns.fill(self.features), columns=filled)
 
     @property
-    def missing(self) -> bool:
-        """Whether numbers are missing."""
-        return self.columns is not None and bool(np.isnan(self.features).any())
+    def missing(self) -> str:
+        """Row and column of the first missing number, for messages; empty if there is none."""
+        if self.columns is None:
+            return ""
+        first = np.argwhere(np.isnan(self.features))[:1].tolist()
+        return "".join(f"row {row}, column {self.columns.parts[column][0]}" for row, column in first)
 
     @property
     def gaps(self) -> dict[str, np.ndarray]:
