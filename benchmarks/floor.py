@@ -8,10 +8,10 @@ from typing import NamedTuple
 import torch
 from pytorch_lightning import LightningModule
 from pytorch_lightning.core.optimizer import LightningOptimizer
+from semicrowd.fitting.batches import TrainingBatches
 from torch.utils.benchmark import Timer
 
 from bench import PAPER_BATCHES, Bench
-from semicrowd.fitting.batches import TrainingBatches
 from semicrowd.inference.bound import local_terms, relational_term
 from semicrowd.models.bayes import BayesSCDC
 from semicrowd.models.global_posterior import GlobalPosterior

@@ -13,7 +13,7 @@ from typing import Any
 from pairs import peak
 from process import measured_apart
 from scaling import settings
-from semicrowd.fitting.progress import threads_of_a_fit
+from semicrowd.estimators.base import threads_of_a_fit
 from step_costs import Setting
 from steps import StepTimer, images_per_step, train
 from table import print_table

@@ -14,7 +14,7 @@ from sklearn.metrics import normalized_mutual_info_score
 
 from curves import LINEAR, Curve
 from process import measured_apart
-from semicrowd.fitting.progress import threads_of_a_fit
+from semicrowd.estimators.base import threads_of_a_fit
 from semicrowd.random import stream
 from semicrowd.starts.item_classifiers import GaussianClassifier, ItemClassifier, LabelPropagation, LogisticClassifier
 from semicrowd.starts.neighbours import NUM_NEIGHBOURS, Nearest, communities

@@ -12,18 +12,18 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
+from semicrowd.fitting.module import ClusteringModule
+from semicrowd.settings.model import BayesSettings, NetSettings
+from semicrowd.settings.parameters import Recipe
 
 from curves import LINEAR, Curve
 from process import measured_apart
 from semicrowd.crowd import simulate
 from semicrowd.data import Dataset
-from semicrowd.fitting.module import ClusteringModule
-from semicrowd.fitting.progress import threads_of_a_fit
+from semicrowd.estimators.base import threads_of_a_fit
 from semicrowd.models.bayes import BayesSCDC
 from semicrowd.models.training_data import TrainingData
 from semicrowd.random import stream
-from semicrowd.settings.model import BayesSettings, NetSettings
-from semicrowd.settings.parameters import Recipe
 from steps import StepTimer, train
 from table import at_most, print_table
 

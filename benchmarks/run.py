@@ -25,7 +25,7 @@ from questions import questions
 from scaling import scaling
 from scdc import scdc
 from semicrowd.errors import UnreliableResultWarning, UserError
-from semicrowd.fitting.progress import threads_of_a_fit
+from semicrowd.estimators.base import threads_of_a_fit
 from sizes import sizes
 from tables import tables
 from threads import threads

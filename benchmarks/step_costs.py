@@ -9,6 +9,9 @@ import numpy as np
 import pytorch_lightning as pl
 import torch
 from pytorch_lightning.callbacks import Callback
+from semicrowd.fitting.module import ClusteringModule
+from semicrowd.settings.parameters import Recipe
+from semicrowd.settings.rule import recipe
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
@@ -16,13 +19,10 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from semicrowd.crowd import simulate
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.fitting.module import ClusteringModule
 from semicrowd.models.bayes import BayesSCDC
 from semicrowd.models.state import model_class
 from semicrowd.models.training_data import TrainingData
 from semicrowd.random import stream
-from semicrowd.settings.parameters import Recipe
-from semicrowd.settings.rule import recipe
 from steps import images_per_step, train
 
 

@@ -11,7 +11,6 @@ from itertools import islice
 import numpy as np
 import pytorch_lightning as pl
 from pytorch_lightning.callbacks import Callback
-
 from semicrowd.fitting.module import ClusteringModule
 
 logging.getLogger("pytorch_lightning").setLevel(logging.ERROR)  # device lines and tips

@@ -5,11 +5,11 @@ import time
 import pytorch_lightning as pl
 import torch
 from pytorch_lightning.callbacks import Callback
+from semicrowd.fitting.module import ClusteringModule
 
 from bench import Bench
 from semicrowd.data import Dataset
-from semicrowd.fitting.module import ClusteringModule
-from semicrowd.fitting.progress import threads_of_a_fit
+from semicrowd.estimators.base import threads_of_a_fit
 from semicrowd.metrics.clustering import accuracy
 from semicrowd.starts.start import start
 from steps import train

@@ -9,24 +9,22 @@ import pytest
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.simulate import quota
-from semicrowd.estimators import ESTIMATORS
 from semicrowd.estimators.base import CrowdClusterer
-from semicrowd.methods.gibbs import SampledParameters
-from semicrowd.settings.methods import METHODS
+from semicrowd.methods import METHODS, method
 
 Problem = tuple[np.ndarray, PairAnnotations]
 #: Short fits of the slow ones.
-_SETTINGS = {
-    "start.kind": "cells", "start.epochs": 5, "start.candidates": 2, "start.teach_epochs": 5, "model.hidden": (8,),
+_GENERATIVE = {
+    "init": "cells", "init_epochs": 5, "n_candidates": 2, "teach_epochs": 5, "hidden": (8,), "epochs": 2,
+    "batch_size": 10,
 }  # fmt: skip
-_GENERATIVE = {"epochs": 2, "batch_size": 10, "settings": _SETTINGS}
+_SAMPLED = {"n_chains": 2, "n_sweeps": 12, "n_kept": 2}
 _QUICK: dict[str, dict[str, Any]] = {
     **{name: {"n_restarts": 2, "n_steps": 60} for name in ("mcvc", "deep_mcvc")},
-    "slpd": {"n_restarts": 2, "n_iter": 30},
+    "slpd": {"n_restarts": 2},
     **{name: _GENERATIVE for name in ("bayes", "scdc")},
-    **{name: {"n_chains": 2, "n_sweeps": 12, "n_kept": 2} for name, method in METHODS.items()
-       if issubclass(method.settings, SampledParameters)},
-    "deep_dpm": {"n_warm": 1, "n_epochs": 3, "n_steps": 2, "n_start": 5, "width": 16},
+    **{name: _SAMPLED for name in ("dpm", "ddpm_s", "ddpm_l", "mmgm", "ihmm", "dih_s", "dih_l")},
+    "deep_dpm": {"n_warm": 1, "n_epochs": 3, "n_steps": 2, "n_start": 5},
 }
 
 
@@ -44,13 +42,13 @@ def quick() -> Callable[..., CrowdClusterer]:
     """``quick(name, …)``: an estimator of three clusters, or of as many as it finds, whose fit is short."""
 
     def make(name: str, **options: object) -> CrowdClusterer:
-        counted = {"n_clusters": 3} if "n_clusters" in ESTIMATORS[name]().get_params() else {}
-        return ESTIMATORS[name](**{**counted, "random_state": 1, **_QUICK.get(name, {}), **options})
+        counted = {"n_clusters": 3} if "n_clusters" in method(name)().get_params() else {}
+        return method(name)(**{**counted, "random_state": 1, **_QUICK.get(name, {}), **options})
 
     return make
 
 
-@pytest.fixture(scope="session", params=sorted(ESTIMATORS))
+@pytest.fixture(scope="session", params=sorted(METHODS))
 def name(request: pytest.FixtureRequest) -> str:
     """Of every method. The tests of one stand together: a worker fits it once."""
     return str(request.param)

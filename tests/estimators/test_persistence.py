@@ -18,8 +18,9 @@ from tests.made import Trap
 from semicrowd import MCVC, CrowdLogistic, KMeansOnly, load
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.errors import UserError
-from semicrowd.estimators import ESTIMATORS, persistence
+from semicrowd.estimators import persistence
 from semicrowd.estimators.base import CrowdClusterer
+from semicrowd.methods import METHODS
 
 Problem = tuple[np.ndarray, PairAnnotations]
 
@@ -50,7 +51,7 @@ def test_a_fresh_process_predicts_the_same_bytes_without_the_data(
     items = np.random.default_rng(9).normal(size=(40, 3)) * 2
     np.save(tmp_path / "items.npy", items)
     models = {}
-    for name in ESTIMATORS:
+    for name in METHODS:
         models[name] = quick(name).fit(frame, pairs) if name == "itml" else fit_once(name)
         models[name].save(tmp_path / f"{name}.pt")
     subprocess.run([sys.executable, "-W", "ignore:X does not have", "-c", FRESH, str(tmp_path)], check=True)
@@ -74,7 +75,7 @@ def test_parameters_come_back_and_a_loaded_model_can_be_saved_and_fitted(
 ) -> None:
     path, again = tmp_path / "one.pt", tmp_path / "deep" / "two.pt"
     frame = pd.DataFrame(problem[0], columns=["a", "b", "c"])
-    model = CrowdLogistic(3, classifier=classifier, n_init=2, random_state=np.random.RandomState(3))
+    model = CrowdLogistic(3, classifier=classifier, random_state=np.random.RandomState(3))
     model.fit(frame, problem[1])
     model.save(path)
     found = CrowdLogistic.load(path)

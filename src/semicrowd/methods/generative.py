@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import torch
 from joblib import Memory
+from sklearn.pipeline import Pipeline
 from sklearn.utils import Bunch
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, check_memory
@@ -101,6 +102,8 @@ class Generative(WarningClusterer):
 
     model_: GenerativeModel
     params_: Bunch
+    preparation_: Pipeline | None
+    worker_names_: tuple
 
     def fit(self, X: Any, y: Any = None, pairs: Any = None, *, ckpt_path: Path | str | None = None) -> Self:
         """Cluster the rows of X with the help of answers about them.
