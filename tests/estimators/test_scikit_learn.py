@@ -133,6 +133,7 @@ def test_scikit_learn(estimator: BaseEstimator, check: Any, monkeypatch: pytest.
     if check.func.__name__ == SUBSETS:
         monkeypatch.setattr(estimator_checks, "assert_allclose", _nearly_equal)
     monkeypatch.setattr(estimator_checks, "_generate_sparse_data", _one_sparse_format)
+    monkeypatch.setattr("semicrowd.methods.deep_dpm.WIDTH", 8)
     check(estimator)
 
 
