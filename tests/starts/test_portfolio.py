@@ -2,11 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from joblib import Memory
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 from tests.small_fits import SmallFit
@@ -261,7 +263,7 @@ def test_the_sample_of_features_that_do_not_vary(monkeypatch: pytest.MonkeyPatch
 Build = Callable[..., SmallFit[Any]]
 
 
-def test_any_other_input_has_a_portfolio_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_any_other_input_has_a_portfolio_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = list[Portfolio]()
 
     def cotrain(made_by: Portfolio) -> Any:
@@ -279,7 +281,8 @@ def test_any_other_input_has_a_portfolio_of_its_own(monkeypatch: pytest.MonkeyPa
     ]  # fmt: skip
 
     def number(**change: Any) -> int:
-        found: Any = Portfolio(**{**usual, **change}, progress=lambda _: None).cotrained()
+        how = {**usual, **change, "memory": Memory(tmp_path, verbose=0)}
+        found: Any = Portfolio(**how, progress=lambda _: None).cotrained()
         return int(found.annotators)
 
     assert [number(**change) for change in [{}, *changed]] == list(range(1, 9))

@@ -191,7 +191,7 @@ class Generative(WarningClusterer):
             assignment = Assignment.of(self.model_.assign(features)[best].numpy())
             if answers is not None:
                 known = self._renumbered(answers)
-                views = build_views(self.params_.augmentation, self.model_.image_shape)
+                views = build_views(self.model_.params.augmentation, self.model_.image_shape)
                 joint = self.model_.annotated_posterior(features, known, views).probabilities[best].numpy()
                 assignment = assignment.replace(known.annotated, Assignment.of(joint))
         assert assignment.memberships is not None

@@ -1,0 +1,132 @@
+"""What parameters that are None become: for the paper's data, and that what is given counts more."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.utils import Bunch
+
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.methods import method
+from semicrowd.methods.generative import NOT_OF_THE_FIT
+from semicrowd.methods.protocols import FEW_ANSWERS, Facts, with_defaults
+
+PINWHEEL = Facts(500, 2, num_answers=980)
+FACE = Facts(624, 20, num_answers=1000)
+MNIST = Facts(60_000, 784, (28, 28), True, 57_330, 91)
+CIFAR = Facts(50_000, 3072, (3, 32, 32), True, 151_200, 240)
+TABLE = Facts(300, 5, num_answers=50)
+LARGE = Facts(40_000, 30, num_answers=5000)
+BOTH = pytest.mark.parametrize("model", ["bayes", "scdc"])
+
+
+def without_answers(facts: Facts) -> Facts:
+    return replace(facts, num_answers=0, num_tasks=0)
+
+
+def of(model: str, facts: Facts, protocol: str = "default", **given: Any) -> Bunch:
+    """All parameters of a fit."""
+    values = method(model)(**given).get_params()
+    kept = {name: value for name, value in values.items() if name not in NOT_OF_THE_FIT}
+    return with_defaults(model, kept, facts, protocol)
+
+
+@pytest.mark.parametrize(("facts", "K", "d"), [(PINWHEEL, 15, 2), (MNIST, 50, 8)])
+def test_the_papers_protocol_is_the_papers(facts: Facts, K: int, d: int) -> None:
+    bayes, scdc = (of(model, facts, "paper") for model in ("bayes", "scdc"))
+    for params in (bayes, scdc):
+        assert (params.epochs, params.batch_size, params.init, params.n_clusters) == (200, 128, "cold", K)
+        assert (params.latent_dim, params.final_rate, params.final_refits, params.sampler) == (d, 1.0, 0, "pairs")
+        assert (params.preparation, params.augmentation, params.architecture) == ("none", "none", "mlp")
+    assert (bayes.natural_gradient, bayes.step_size, bayes.annotators) == ("full", 0.0001, "fixed")
+    assert (bayes.optimizer, bayes.amortisation) == ("momentum", 0.0)
+    assert (scdc.initial_quality, scdc.drop_mass, scdc.hold) == ("paper", 0.0, False)
+
+
+@pytest.mark.parametrize("facts", [MNIST, without_answers(MNIST), replace(MNIST, num_tasks=5, num_answers=3150)])
+def test_scdcs_convolutions_learn_from_views_and_keep_it(facts: Facts) -> None:
+    mlp, conv = (of("scdc", facts, architecture=kind) for kind in ("mlp", "conv"))
+    assert of("scdc", facts) == conv
+    assert conv == Bunch(**(mlp | {"architecture": "conv", "agree_epochs": 10, "hold": True, "epochs": 3}))
+    for without in ({"augmentation": "none"}, {"init": "cold"}):  # nothing to keep
+        params = of("scdc", facts, architecture="conv", **without)
+        assert (params.agree_epochs, params.hold) == (0, False)
+
+
+@BOTH
+@pytest.mark.parametrize("facts", [TABLE, PINWHEEL, FACE])
+def test_tables_of_some_hundred_or_thousand_items_share_one_rule(model: str, facts: Facts) -> None:
+    for one in (facts, without_answers(facts), replace(facts, num_answers=FEW_ANSWERS + 1)):
+        params = of(model, one)
+        assert (params.preparation, params.latent_dim) == ("standard", min(8, one.num_features))
+        assert (params.n_clusters, params.hidden, params.likelihood) == (15, (40, 40), "gaussian")
+        assert (params.epochs, params.batch_size, params.augmentation) == (20, 100, "none")
+        assert params.init == ("cotraining" if one.num_answers else "features")
+        assert model == "bayes" or (params.teach_epochs * one.num_items / 100 >= 1000 and params.hold)
+        assert not of(model, one, init="cold").get("hold", False)  # there is nothing to keep
+
+
+@BOTH
+@pytest.mark.parametrize("facts", [LARGE, CIFAR, MNIST, *map(without_answers, (LARGE, CIFAR, MNIST))])
+def test_no_number_of_items_changes_the_parameters_at_once(model: str, facts: Facts) -> None:
+    before = of(model, replace(facts, num_items=100))
+    for num_items in np.geomspace(101, 1_000_000, 200).astype(int).tolist():
+        params = of(model, replace(facts, num_items=num_items))
+        assert (params.init, params.preparation) == (before.init, before.preparation)
+        for name in ("n_clusters", "epochs", "init_epochs"):
+            assert abs(params[name] - before[name]) <= max(1, 0.1 * before[name])
+        before = params
+    assert before.epochs <= 1
+
+
+@pytest.mark.parametrize("num_items", [20, 624, 9_900, 10_100, 60_000, 1_000_000])
+def test_grey_images_of_any_number_and_size_get_as_many_steps_as_mnists(num_items: int) -> None:
+    some = replace(without_answers(MNIST), num_items=num_items)
+    params = of("scdc", some)
+    assert (params.preparation, params.likelihood, params.hidden) == ("none", "bernoulli", (500, 500))
+    assert (params.init, params.augmentation) == ("communities", "affine")
+    if num_items <= 60_000:
+        steps = params.init_epochs * max(num_items, 128) / 128
+        assert steps == pytest.approx(12 * 60_000 / 128, rel=0.01)
+    assert of("scdc", replace(some, image_shape=(14, 21), num_features=294)) == params
+
+
+def test_what_is_no_grey_image_with_values_from_0_to_1_is_a_table() -> None:
+    for other in (replace(MNIST, image_shape=None), replace(MNIST, unit_interval=False), CIFAR):
+        params = of("bayes", other)
+        assert (params.preparation, params.likelihood) == ("standard", "gaussian")
+        assert (params.init, params.augmentation) == ("cotraining", "none")
+
+
+@pytest.mark.parametrize("protocol", ["default", "paper"])
+def test_what_is_given_counts_more_than_a_protocol(protocol: str) -> None:
+    given: dict[str, Any] = {"n_clusters": 7, "epochs": 3, "init": "cells", "precision": "float32", "hidden": (9,)}
+    params = of("bayes", MNIST, protocol, **given)
+    assert {name: params[name] for name in given} == given
+    assert params.likelihood == "bernoulli"
+
+
+def test_facts_are_those_of_data_and_answers() -> None:
+    features = np.array([[0.0, 1.0], [0.5, 0.2], [0.1, 0.9]], np.float32)
+    known = PairAnnotations.from_arrays([0, 0], [1, 2], [0, 1], [1, 0], task=[0, 1], num_items=3)
+    assert Facts.of(features, known) == Facts(3, 2, None, True, 2, 2)
+    assert Facts.of(features * 2, None) == Facts(3, 2)
+
+
+def test_what_the_answers_say_of_colour_images_weighs_as_their_pixels_do() -> None:
+    """Of BayesSCDC whose networks see them; grey images and tables have weights of their own."""
+    some = replace(CIFAR, num_items=5000)
+    for kind in ("conv", "resnet"):
+        params = of("bayes", some, architecture=kind)
+        assert (params.teach_weight, params.amortisation) == (3072.0, pytest.approx(307.2))
+        assert of("bayes", without_answers(some), architecture=kind).teach_weight == 1.0
+    assert of("bayes", replace(MNIST, num_items=2000), architecture="resnet").teach_weight == 30.0
+    assert of("bayes", some).teach_weight == 30.0
+    assert of("bayes", some, architecture="resnet", teach_weight=2.0).teach_weight == 2.0
+
+
+@BOTH
+@pytest.mark.parametrize("shape", [None, (4, 4)])
+def test_there_are_no_more_clusters_than_items(model: str, shape: tuple[int, int] | None) -> None:
+    assert of(model, Facts(6, 16, shape, unit_interval=True)).n_clusters == 6
