@@ -14,9 +14,8 @@ from torch import Tensor
 
 from semicrowd.crowd import simulate
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.data import Dataset, load_dataset
-from semicrowd.data.fetch import data_root
-from semicrowd.data.load import load_annotations
+from semicrowd.data import Dataset, answers
+from semicrowd.data.mnist import load_mnist
 from semicrowd.models.state import model_class
 from semicrowd.models.training_data import TrainingData
 from semicrowd.models.views import build_views
@@ -63,10 +62,8 @@ class Bench:
         """
         if self.quick:
             return _random_images()
-        data = load_dataset("mnist", data_root())
-        answers = load_annotations("crowd", data, 0, data_root())
-        assert answers is not None
-        return data, answers
+        data = load_mnist()
+        return data, answers.crowd(data)
 
     @property
     def num_items(self) -> int:

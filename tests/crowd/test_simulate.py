@@ -167,14 +167,6 @@ def test_classes_are_confused_as_often_as_given() -> None:
     assert answers.true_sensitivity.mean() == pytest.approx(together.diagonal().mean(), abs=0.02)
 
 
-@pytest.mark.parametrize("simulator", [two_coin, quota, tasks])
-def test_the_generator_decides(simulator: Any) -> None:
-    first, again, other = (simulator(LABELS, np.random.default_rng(seed)) for seed in (13, 13, 14))
-    for name in ("i", "j", "worker", "label"):
-        assert np.array_equal(getattr(first, name), getattr(again, name))
-    assert not np.array_equal(first.i, other.i)
-
-
 @pytest.mark.parametrize(
     ("simulator", "options", "name"),
     [

@@ -13,7 +13,7 @@ from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from semicrowd import SCDC, CoTraining, UnreliableResultWarning, load
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.simulate import two_coin
-from semicrowd.data import load_dataset
+from semicrowd.data.generated import load_pinwheel
 from semicrowd.starts import portfolio
 from semicrowd.starts.shared import RECENT
 
@@ -112,7 +112,7 @@ def test_new_items_are_like_their_neighbours_of_the_sample(monkeypatch: pytest.M
 
 
 def _pinwheel() -> tuple[np.ndarray, np.ndarray]:
-    found = load_dataset("pinwheel", Path(), points_per_class=60)
+    found = load_pinwheel(points_per_class=60)
     assert found.labels is not None
     return found.features.astype(float), found.labels
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from semicrowd.fitting.monitor import Monitor
 
 from semicrowd import DPM, DeepDPM
-from semicrowd.data import load_dataset
+from semicrowd.data.generated import load_shapes
 from semicrowd.errors import UserError
 from semicrowd.estimators.inputs import checked_answers
 from semicrowd.fitting import iterate as driver
-from semicrowd.fitting.monitor import Monitor
 from semicrowd.methods.deep_dpm import _Fit
 from semicrowd.metrics import clustering_scores
 
@@ -25,7 +25,7 @@ SHORT: dict[str, Any] = {"n_warm": 2, "n_epochs": 5, "n_steps": 3, "width": 16, 
 @pytest.mark.slow
 @pytest.mark.parametrize("which", ["moons", "gaussians"])
 def test_the_clusters_of_fig_1_are_found_and_counted(which: str) -> None:
-    data = load_dataset("shapes", Path("unused"), which=which)
+    data = load_shapes(which=which)
     assert data.labels is not None
     found = DeepDPM().fit(data.features)
     assert clustering_scores(data.labels, found.labels_)["acc"] >= 0.95

@@ -12,7 +12,7 @@ from jaxtyping import Float, Int
 from pytorch_lightning.callbacks import Checkpoint
 from torch import Tensor
 
-from semicrowd.data.arrays import read_npz
+from semicrowd.data.frames import read_npz
 from semicrowd.files import write_arrays
 from semicrowd.random import torch_stream
 from semicrowd.training.module import ClusteringModule

@@ -7,15 +7,15 @@ from pathlib import Path
 import matplotlib.image as mpimg
 import numpy as np
 import pytest
+from semicrowd.pipeline import answers, experiment
+from semicrowd.pipeline.configurations import write_configurations
+from semicrowd.pipeline.experiments import Job, load_plan
 from semicrowd.run.files.results import final_clusters
 from sklearn.metrics import adjusted_rand_score
 
 from semicrowd.data import load_dataset
 from semicrowd.data.frames import read_npz
 from semicrowd.metrics import clustering_scores
-from semicrowd.pipeline import answers, experiment
-from semicrowd.pipeline.configurations import write_configurations
-from semicrowd.pipeline.experiments import Job, load_plan
 from semicrowd.report import collect
 from semicrowd.report.collect import Collected
 from semicrowd.report.papers.scdc import pinwheel
