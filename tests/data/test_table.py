@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from tests.answer_files import written
 
+from semicrowd import CrowdLogistic
 from semicrowd.data import Dataset
 from semicrowd.data.columns import Columns
 from semicrowd.data.frames import read_frame
@@ -249,3 +250,16 @@ def test_new_items_are_converted_as_those_of_the_fit(tmp_path: Path) -> None:
 def test_numbers_are_not_rounded(tmp_path: Path) -> None:
     data = _csv(tmp_path, "x,y\n5400001.25,1700000001\n5400001.5,1700000002\n")
     assert data.features.tolist() == [[5400001.25, 1700000001.0], [5400001.5, 1700000002.0]]
+
+
+def test_an_estimator_takes_a_table_as_it_is_loaded(tmp_path: Path) -> None:
+    """Its gaps are filled for a method that needs every number, and answers call the items by their ids."""
+    rows = "".join(f"p{k},{10 * (k % 2) + k % 3},{'' if k == 4 else k % 5}\n" for k in range(30))
+    data = _csv(tmp_path, f"id,x,y\n{rows}")
+    asked = pd.DataFrame([(f"p{k}", f"p{k + 1 + k % 2}", k % 2) for k in range(20)], columns=["i", "j", "label"])
+    model = CrowdLogistic(n_clusters=2, random_state=0).fit(data, asked)
+    assert model.columns_ is not None
+    assert model.columns_.feature_names == ["x", "y", "y is empty"]
+    assert len(set(zip(model.labels_, np.arange(30) % 2, strict=True))) == 2
+    with pytest.raises(UserError, match="row 0, column i"):
+        CrowdLogistic(n_clusters=2).fit(data, asked.assign(i="zoe"))
