@@ -69,7 +69,7 @@ def main(given: Sequence[str]) -> int:
     from semicrowd.estimators.persistence import load
 
     model, config = load(run / MODEL), read_config(run)
-    if not model.takes_new_items:
+    if not hasattr(model, "predict"):
         raise UserError(f"{run}: a run of {type(model).__name__}, which cannot assign new items")
     told = ", ".join(map(str, files))
     if files and "pairs" not in inspect.signature(model.predict).parameters:  # a folder of pictures can take minutes

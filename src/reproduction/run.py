@@ -75,6 +75,7 @@ def fit(model: Any, data: Dataset, answers: PairAnnotations | None, ckpt_path: s
         more["ckpt_path"] = ckpt_path
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnreliableResultWarning)  # the run says it itself
+        warnings.filterwarnings("ignore", "The dirpath has changed")  # of a checkpoint: a run has a folder of its own
         return model.fit(data.features if data.columns is None else data, answers, **more)
 
 
@@ -147,7 +148,7 @@ class Run:
         model, data, answers = self.model, self.data, self.answers
         model.number_clusters()
         unseen, test, likelihood = data.test_features, None, {}
-        if unseen is not None and model.takes_new_items:
+        if unseen is not None and hasattr(model, "predict"):
             test = assigned(model, unseen)
         if unseen is not None and hasattr(model, "score"):
             likelihood = {"test/log_likelihood": model.score(unseen)}
