@@ -1,12 +1,8 @@
-"""The page of a run, or of all that params.yaml asks for.
-
-``python src/report.py FOLDER`` makes FOLDER/report.html anew. Without it, reports/index.html and reports/REPORT.md
-are written from the runs that are there, finished or not; ``make reproduce`` does the same as its last step.
-"""
+"""The report of all runs below results/: ``python src/report.py``; or the page of one run: ``python src/report.py FOLDER``."""
 
 import sys
 
-from semicrowd.report.build import main
+from reproduction.report.engine import main
 
 if __name__ == "__main__":
-    sys.exit(main(["--collect", *sys.argv[1:]]))
+    sys.exit(main())

@@ -10,7 +10,7 @@ from semicrowd.errors import without_traceback
 COMMANDS = {
     "train": ("reproduction.app", "cluster items from their features and a few noisy answers"),
     "predict": ("reproduction.predict", "assign new items to the clusters of a finished run"),
-    "report": ("reproduction.report", "make the page of a finished run anew, or the papers' tables and figures"),
+    "report": ("reproduction.report.engine", "make the page of a finished run anew, or the papers' tables and figures"),
     "ui": ("reproduction.tracking", "open the tracking UI on this machine"),
 }
 

@@ -1,0 +1,376 @@
+"""The report: every number that the papers print, and beside it what the runs of this project give.
+
+A paper has a folder: ``printed.yaml`` says what it prints and which runs belong beside it, ``figures.py`` draws. A cell
+is the mean ± standard deviation of the runs that have the values of ``where``, with their commands and commits.
+"""
+
+import argparse
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from itertools import product
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import jinja2
+import numpy as np
+import pandas as pd
+import yaml
+from matplotlib.figure import Figure
+from scipy import stats
+
+from reproduction.report.runs import RECORDED, RESULTS, commands, comparable, format_ranges, read_runs, select
+from semicrowd.errors import UserError, without_traceback
+from semicrowd.figures.style import save
+from semicrowd.files import write_text
+
+REPORTS = Path("reports")
+PAPERS = ("scdc", "deep_dpm", "discriminative_bnp", "slpd")
+#: Columns beside the paper's, in their order; a table has those with a run.
+COLUMNS = {"protocol": "the paper's protocol", "alone": "the paper's model alone", "ours": "our default"}
+#: Runs are compared that are equal in these.
+_PAIRED = ("seed", "data.data_seed", "data.fold")
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Mean and standard deviation of one number over runs.
+
+    Attributes
+    ----------
+    mean, sd : in the unit of the metric; ``sd`` is the sample standard deviation, None for a single number
+    n : how many numbers are averaged: runs, or the kept partitions of a sampler's chains
+    runs : the runs' rows, each with its number in the column ``value``
+    remark : runs that failed; of a difference its standard error, of chains whether they have mixed
+    """
+
+    mean: float
+    sd: float | None
+    n: int
+    runs: pd.DataFrame
+    remark: str = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a table.
+
+    Attributes
+    ----------
+    label : its name, the paper's as far as possible
+    key : short name by which differences and figures refer to the row
+    at : values of the settings that ``each`` varies
+    paper : quantity → the printed number and its standard deviation
+    cells : quantity → column → summaries of the pipeline's runs and of recorded runs, as far as there are some
+    spec : the row in printed.yaml, with what it has from its exhibit
+    """
+
+    label: str
+    key: str
+    at: tuple[Any, ...]
+    paper: dict[str, tuple[float, float | None]]
+    cells: dict[str, dict[str, list[Summary]]]
+    spec: Mapping[str, Any] = field(default_factory=dict)
+
+    def number(self, quantity: str, column: str = "ours") -> Summary | None:
+        """The number of the pipeline's runs, or else of recorded ones; None if there are none."""
+        return next(iter(self.cells.get(quantity, {}).get(column, ())), None)
+
+    def first_run(self, column: str = "ours") -> pd.Series | None:
+        """The first finished run of the pipeline, whose folder has files; None if there is none."""
+        found = (one.runs for columns in self.cells.values() for one in columns.get(column, ()))
+        return next((runs.iloc[0] for runs in found if not runs["recorded"].iloc[0]), None)
+
+    @property
+    def has_runs(self) -> bool:
+        """Whether any column has a number."""
+        return any(summaries for columns in self.cells.values() for summaries in columns.values())
+
+
+@dataclass(frozen=True)
+class Image:
+    """A figure: its file relative to the report's folder, what it shows, and the runs that it is drawn from."""
+
+    path: Path
+    caption: str
+    runs: pd.DataFrame
+
+
+def drawn(figure: Figure, folder: Path, name: str, caption: str, runs: Iterable[pd.DataFrame]) -> list[Image]:
+    """The image of a figure, which is saved in the report's folder."""
+    save(figure, folder / "figures" / f"{name}.png")
+    return [Image(Path("figures") / f"{name}.png", caption, pd.concat(runs))]
+
+
+def summarise(runs: pd.DataFrame, metric: str | Sequence[str], take: str = "mean") -> Summary | None:
+    """The first of some metrics that the runs have, over those that have it; None without such runs.
+
+    Numbers of one sampler's run (``samples/…``) have the standard deviation of its chains' kept partitions;
+    ``take="max"`` gives the highest.
+
+    Raises
+    ------
+    UserError
+        If a number is infinite: such a run has failed and must not hide in a mean.
+    """
+    lost = runs[runs["status"] != "finished"]
+    remark = "; ".join(f"seed {seed} {status}" for seed, status in zip(lost["seed"], lost["status"], strict=True))
+    for name in [metric] if isinstance(metric, str) else metric:
+        values = runs[name].dropna().astype(float) if name in runs else pd.Series(dtype=float)
+        if values.empty:
+            continue
+        found = runs.loc[values.index].assign(value=values)
+        if not np.isfinite(values).all():
+            raise UserError(f"{name}: not finite in {', '.join(found['folder'][~np.isfinite(values)])}")
+        if take == "max":
+            return Summary(float(values.max()), None, len(found), found, "the best run by the labels (oracle)")
+        if name.startswith("samples/") and len(found) == 1:
+            run = found.iloc[0]
+            kept = run["params.n_chains"] * min(run["params.n_kept"], run["params.n_sweeps"])
+            mixed = "mixed" if run["chains/mixed"] else "NOT MIXED"
+            rhat, ess = (run.get(f"chains/{one}_clusters", np.nan) for one in ("rhat", "ess"))
+            remark = f"{run['params.n_chains']} chains, {mixed}: R-hat of K {rhat:.2f}, ESS {ess:.0f}"
+            return Summary(float(values.iloc[0]), float(run[f"{name}_sd"]), int(kept), found, remark)
+        return _mean(values, found, remark)
+    return None
+
+
+def _mean(values: pd.Series, runs: pd.DataFrame, remark: str) -> Summary:
+    return Summary(float(values.mean()), float(values.std()) if len(values) > 1 else None, len(values), runs, remark)
+
+
+def fill(exhibit: Mapping[str, Any], runs: pd.DataFrame) -> list[Row]:
+    """The rows of an exhibit; a row with ``each`` comes once for every value that it names, or that runs have."""
+    rows = []
+    for spec in exhibit.get("rows", ()):
+        own = {name: {**exhibit.get(name, {}), **spec.get(name, {})} for name in ("settings", "where")}
+        merged = {**exhibit, **spec, **own}
+        found = {name: select(runs, {**own["where"], **spec[name]}) for name in COLUMNS if name in spec}
+        each = spec.get("each", {})
+        values = [
+            wanted or sorted({one for of in found.values() for one in of.get(name, pd.Series()).dropna()} - {"null"})
+            or ["…"]
+            for name, wanted in each.items()
+        ]
+        for at in product(*values):
+            here = {name: select(of, dict(zip(each, at, strict=True))) for name, of in found.items()}
+            cells = {
+                quantity: {name: _both(of, metric, spec.get("take", "mean")) for name, of in here.items()}
+                for quantity, metric in merged["metrics"].items()
+            }
+            label = spec["row"].format(*(f"{one:g}" if isinstance(one, float) else one for one in at))
+            rows.append(Row(label, spec.get("key", spec["row"]), at, _printed(spec.get("paper", {})), cells, merged))
+    return [*rows, *_differences(exhibit, rows)]
+
+
+def _printed(paper: Mapping[str, Any]) -> dict[str, tuple[float, float | None]]:
+    return {name: tuple(value) if isinstance(value, list) else (value, None) for name, value in paper.items()}
+
+
+def _both(runs: pd.DataFrame, metric: str | Sequence[str], take: str) -> list[Summary]:
+    """The pipeline's runs and recorded ones, which are not mixed."""
+    both = (summarise(runs[runs["recorded"].astype(bool) == recorded], metric, take) for recorded in (False, True))
+    return [summary for summary in both if summary is not None]
+
+
+def _differences(exhibit: Mapping[str, Any], rows: Sequence[Row]) -> Iterator[Row]:
+    """A row for each pair of cells, ``key.column``, that an exhibit subtracts from each other."""
+    by_key = {(row.key, row.at): row for row in rows}
+    for spec in exhibit.get("differences", ()):
+        (first, of_column), (second, minus_column) = (spec[name].rpartition(".")[::2] for name in ("of", "minus"))
+        if not {first, second} <= {row.key for row in rows}:  # a misspelt key would otherwise give no row
+            raise UserError(f"{exhibit['key']}: {spec['of']}, {spec['minus']}: expected keys of rows")
+        for row in (row for row in rows if row.key == first and (second, row.at) in by_key):
+            cells: dict[str, dict[str, list[Summary]]] = {}
+            for quantity in exhibit.get("compared", row.cells):
+                of, minus = (
+                    [one.runs for one in at.cells.get(quantity, {}).get(column, ())]
+                    for at, column in ((row, of_column), (by_key[second, row.at], minus_column))
+                )
+                summary = paired(pd.concat(of), pd.concat(minus), spec.get("test_to_train")) if of and minus else None
+                cells[f"{quantity}, paired difference"] = {"ours": [summary] if summary else []}
+            label = ", ".join([spec["row"], *map(str, row.at)])
+            yield Row(label, spec["row"], (), {}, cells, {"row": label, "settings": {}})
+
+
+def paired(of: pd.DataFrame, minus: pd.DataFrame, test_to_train: float | None = None) -> Summary | None:
+    """Mean of ``value`` of one run minus that of the other, over runs of the same seed, draw, fold, items and answers.
+
+    Parameters
+    ----------
+    of, minus : runs with their number in the column ``value``; of two of the same seed, draw and fold the first counts
+    test_to_train : size of a test split over that of its training split; the remark then has :func:`corrected_p`
+    """
+    compared = ("value", "data", "answers.num_pairs", "answers.simulated", *_PAIRED)
+    first, second = (
+        one[[name for name in one if name in compared or str(name).startswith("data.")]].drop_duplicates(
+            [name for name in _PAIRED if name in one]
+        )
+        for one in (of, minus)
+    )
+    pairs = first.merge(second, on=[name for name in _PAIRED if name in of and name in minus], suffixes=("", "/other"))
+    same, same_data = pd.Series(True, pairs.index), pairs.get("data", 0) == pairs.get("data/other", 0)
+    for name in first:
+        if f"{name}/other" in pairs and name not in ("value", "data"):
+            one, other = pairs[name], pairs[f"{name}/other"]
+            equal = one.isna() | other.isna() | (one == other)  # a run without answers has all
+            same &= equal | ~same_data if str(name).startswith("data.") else equal
+    values = (pairs["value"] - pairs["value/other"])[same].astype(float)
+    if values.empty:
+        return None
+    remark = f"standard error {values.sem():.3f}" if len(values) > 1 else "one pair"
+    if test_to_train is not None and np.isfinite(p := corrected_p(values.to_numpy(), test_to_train)):
+        remark += f", corrected p = {p:.2g}"
+    runs = pd.concat([one[one["seed"].isin(pairs["seed"][same])] for one in (of, minus)])
+    return _mean(values, runs, remark)
+
+
+def corrected_p(differences: np.ndarray, test_to_train: float) -> float:
+    """Two-sided p of the corrected resampled t test of Nadeau & Bengio (2003); nan where nothing varies.
+
+    Each value is of one split into training and test items. Splits share items, so that the variance of the mean does not
+    decrease as 1/n; the test assumes (1/n + n_test/n_train) s², with n − 1 degrees of freedom. The p of a usual t test
+    (``test_to_train`` = 0) becomes arbitrarily small if the same items are split often enough.
+    """
+    n = len(differences)
+    variance = float(np.var(differences, ddof=1)) if n > 1 else 0.0
+    if not variance:
+        return float("nan")
+    t = float(np.mean(differences)) / np.sqrt((1 / n + test_to_train) * variance)
+    return float(2 * stats.t.sf(abs(t), n - 1))
+
+
+def deviations(row: Row, summary: Summary) -> list[str]:
+    """How the runs behind a number differ from the paper's: their number, and settings of the models that it names."""
+    spec, run, found = row.spec, summary.runs.iloc[0], []
+    if row.paper and summary.n == len(summary.runs) != spec.get("n", summary.n):
+        found.append(f"n = {summary.n} (paper: {spec['n']})")
+    for name, paper in spec["settings"].items() if run.get("model") in spec.get("models", ()) else ():
+        values = [run[one] for one in (f"params.{name}", f"model.{name}", name) if one in run and pd.notna(run[one])]
+        printed = [paper["paper"], *paper["same"]] if isinstance(paper, Mapping) else [paper]
+        if values and values[0] not in [comparable(one) for one in printed]:
+            found.append(f"{name} {values[0]} (paper: {comparable(printed[0])})")
+    return found
+
+
+def format_number(mean: float, sd: float | None, quantity: str) -> str:
+    """``mean ± sd``: three digits, one for counts and seconds; a difference has its sign."""
+    count = quantity.startswith(("clusters", "number"))
+    texts = [f"{one:.1f}".removesuffix(".0") if count else f"{one:.{1 if quantity.startswith('seconds') else 3}f}"
+             for one in (mean, sd) if one is not None]  # fmt: skip
+    sign = "+" if quantity.endswith("paired difference") and mean >= 0 else ""
+    return sign + " ± ".join(texts).replace("-", "−")
+
+
+def _section(exhibit: Mapping[str, Any], runs: pd.DataFrame, module: ModuleType, folder: Path) -> dict[str, Any]:
+    """What the templates show of an exhibit."""
+    rows, table, images, problem = fill(exhibit, runs), [], [], ""
+    sources: dict[tuple[Any, ...], tuple[list[pd.DataFrame], Sequence[str]]] = {}
+
+    def source(key: tuple[Any, ...], of: pd.DataFrame, differs: Sequence[str] = ()) -> int:
+        """Number of the source of a row's column, the same for all its points and quantities."""
+        sources.setdefault(key, ([], differs))[0].append(of)
+        return list(sources).index(key) + 1
+
+    shown = [name for name in COLUMNS if any(at.get(name) for row in rows for at in row.cells.values())] or ["ours"]
+    for row in rows:
+        place = row.spec.get("no_data", "")
+        missing = "no data" if place is True or (place and not Path(place).exists()) else "–"
+        for quantity, columns in row.cells.items():
+            texts: dict[str, list[dict[str, Any]]] = {column: [] for column in shown}
+            for column, one in ((column, one) for column in shown for one in columns.get(column, ())):
+                kept = "recorded, " if one.runs["recorded"].iloc[0] else ""
+                seeds = format_ranges(one.runs["seed"])
+                text = f"{format_number(one.mean, one.sd, quantity)} ({kept}n {one.n}, seeds {seeds})"
+                number = source((row.key, column, kept), one.runs, deviations(row, one))
+                texts[column].append({"text": text, "remark": one.remark, "source": number})
+            if quantity in row.paper or any(texts.values()):
+                paper = format_number(*row.paper[quantity], quantity) if quantity in row.paper else "–"
+                table.append({"row": row.label, "quantity": quantity, "paper": paper, "cells": texts,
+                              "missing": missing, "remark": row.spec.get("remark", "")})  # fmt: skip
+    try:
+        for name in exhibit.get("figures", ()):
+            images += [{"path": one.path, "caption": one.caption, "source": source((one.path,), one.runs)}
+                       for one in getattr(module, name)(rows, runs, folder)]  # fmt: skip
+    except (UserError, FileNotFoundError) as error:  # a report may be made of pulled results, without the data
+        problem = f"Not drawn here: {error}"
+    counted = {row.key: row.has_runs for row in rows if row.paper} or {row.key: row.has_runs for row in rows}
+    state = "done" if all(counted.values()) else "partly done" if any(counted.values()) or images else "not yet done"
+    return {
+        "text": "", "gap": "", "notes": (), **exhibit, "table": table, "images": images, "problem": problem,
+        "columns": {name: COLUMNS[name] for name in shown},
+        "absent": [row.label for row in rows if not row.paper and not row.has_runs],
+        "sources": [_source(pd.concat(of), differs) for of, differs in sources.values()],
+        "state": state if exhibit.get("computed", True) else "nothing to compute",
+    }  # fmt: skip
+
+
+def _source(runs: pd.DataFrame, differs: Sequence[str]) -> dict[str, Any]:
+    runs = runs[~runs.index.duplicated()]
+    return {
+        "commands": commands(runs), "differs": differs, "places": sorted(set(_places(runs))),
+        "commits": sorted({commit[:10] for commit in runs["commit"] if commit}),
+    }  # fmt: skip
+
+
+def _places(runs: pd.DataFrame) -> list[str]:
+    """Folder of the sweep, or file of recorded runs, of each run."""
+    return [f"{RECORDED}/{run['experiment']}.json" if run["recorded"] else f"{Path(run['folder']).parent.as_posix()}/"
+            for run in runs.to_dict("records")]  # fmt: skip
+
+
+def read_papers() -> dict[str, dict[str, Any]]:
+    """The content of each paper's printed.yaml by the name of its folder."""
+    place = Path(__file__).parent
+    return {name: yaml.safe_load((place / name / "printed.yaml").read_text(encoding="utf-8")) for name in PAPERS}
+
+
+def build(results: Path = RESULTS, folder: Path = REPORTS) -> str:
+    """Write index.html, REPORT.md and the figures into ``folder``; returns how many tables and figures have numbers."""
+    (folder / "figures").mkdir(parents=True, exist_ok=True)  # an output of the pipeline's stage, even if it is empty
+    papers, runs = [], read_runs(results)
+    for name, paper in read_papers().items():
+        module = import_module(f"reproduction.report.{name}.figures")
+        own = module.prepare(runs, results)
+        sections = [{**_section(one, own, module, folder), "key": f"{name}-{one['key']}"} for one in paper["exhibits"]]
+        papers.append({"title": paper["title"], "sections": sections})
+    states = [one["state"] for paper in papers for one in paper["sections"] if one["state"] != "nothing to compute"]
+    done = len(states) - states.count("not yet done")
+    progress = f"{done} of {len(states)} tables and figures have numbers of our own"
+    overview = [
+        {
+            "place": place, "status": status, "n": len(found), "seeds": format_ranges(found["seed"]),
+            "commits": ", ".join(sorted({commit[:10] for commit in found["commit"]})),
+            "message": "; ".join(sorted({message for message in found["message"] if message})),
+        }
+        for (place, status), found in runs.groupby([pd.Series(_places(runs), runs.index, object), "status"])
+    ]  # fmt: skip
+    templates = jinja2.Environment(
+        loader=jinja2.PackageLoader("reproduction.report"), autoescape=jinja2.select_autoescape(["html"]),
+        undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
+    )  # fmt: skip
+    for template, path in (("index.html", "index.html"), ("report.md", "REPORT.md")):
+        content = templates.get_template(template).render(papers=papers, progress=progress, runs=overview)
+        write_text(folder / path, content)
+    return progress
+
+
+@without_traceback
+def main(arguments: list[str] | None = None) -> int:
+    """Command line of ``src/report.py`` and of ``semicrowd report``."""
+    parser = argparse.ArgumentParser(
+        description="Write the report of all runs below results/ and of recorded ones: reports/index.html and "
+        "reports/REPORT.md. With FOLDER, make the page of a finished run anew: its report.html and questions.csv."
+    )
+    parser.add_argument("runs", nargs="*", type=Path, metavar="FOLDER", help="folder of a finished run")
+    parser.add_argument("--results", type=Path, default=RESULTS, help=f"folder of the runs (default: {RESULTS})")
+    parser.add_argument("--out", type=Path, default=REPORTS, help=f"folder of the report (default: {REPORTS})")
+    options = parser.parse_args(arguments)
+    if options.runs:
+        from reproduction.run import rebuild
+
+        print(*map(rebuild, options.runs), sep="\n")
+    else:
+        print(f"{options.out / 'index.html'}: {build(options.results, options.out)}")
+    return 0
