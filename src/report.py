@@ -1,4 +1,4 @@
-"""The report of all runs below results/: ``python src/report.py``; or the page of one run: ``python src/report.py FOLDER``."""
+"""The report of all runs below results/; with FOLDER, the page of one finished run."""
 
 import sys
 

@@ -229,9 +229,9 @@ def paired(of: pd.DataFrame, minus: pd.DataFrame, test_to_train: float | None = 
 def corrected_p(differences: np.ndarray, test_to_train: float) -> float:
     """Two-sided p of the corrected resampled t test of Nadeau & Bengio (2003); nan where nothing varies.
 
-    Each value is of one split into training and test items. Splits share items, so that the variance of the mean does not
-    decrease as 1/n; the test assumes (1/n + n_test/n_train) s², with n − 1 degrees of freedom. The p of a usual t test
-    (``test_to_train`` = 0) becomes arbitrarily small if the same items are split often enough.
+    Each value is of one split into training and test items. Splits share items, so that the variance of the mean does
+    not decrease as 1/n: the test assumes (1/n + n_test/n_train) s², with n − 1 degrees of freedom. The p of a usual t
+    test (``test_to_train`` = 0) becomes arbitrarily small if the same items are split often enough.
     """
     n = len(differences)
     variance = float(np.var(differences, ddof=1)) if n > 1 else 0.0
@@ -279,7 +279,7 @@ def _section(exhibit: Mapping[str, Any], runs: pd.DataFrame, module: ModuleType,
         missing = "no data" if place is True or (place and not Path(place).exists()) else "–"
         for quantity, columns in row.cells.items():
             texts: dict[str, list[dict[str, Any]]] = {column: [] for column in shown}
-            for column, one in ((column, one) for column in shown for one in columns.get(column, ())):
+            for column, one in [(name, one) for name in shown for one in columns.get(name, ())]:
                 kept = "recorded, " if one.runs["recorded"].iloc[0] else ""
                 seeds = format_ranges(one.runs["seed"])
                 text = f"{format_number(one.mean, one.sd, quantity)} ({kept}n {one.n}, seeds {seeds})"

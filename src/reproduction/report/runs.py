@@ -58,7 +58,8 @@ def _of_folder(folder: Path) -> dict[str, Any]:
     errors = dict(zip(jobs["folder"].map(lambda one: Path(one).name), jobs["error"], strict=True)) if len(jobs) else {}
     status = "finished" if metrics else "failed" if folder.name in errors else "unfinished"
     return row | {
-        "seed": config["seed"], "status": status, "message": "" if metrics else str(errors.get(folder.name, "")), "commit": origin.get("git_commit") or "",
+        "seed": config["seed"], "status": status,
+        "message": "" if metrics else str(errors.get(folder.name, "")), "commit": origin.get("git_commit") or "",
         "arguments": origin.get("overrides", []), "recorded": False, "folder": folder.as_posix(),
     }  # fmt: skip
 

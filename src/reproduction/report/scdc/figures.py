@@ -142,7 +142,8 @@ def face_weights(rows: Sequence[Row], runs: pd.DataFrame, folder: Path) -> list[
         numbers = [number for quantity in quantities if (number := row.number(quantity)) is not None]
         axes.errorbar(
             annotators[: len(numbers)] + 0.08 * (rank + 1), [one.mean for one in numbers],
-            [one.sd or 0 for one in numbers], capsize=3, lw=1.5, color=(ACCENT, MAIN)[rank], marker=look(8 * (rank + 1))[1], label=row.label,
+            [one.sd or 0 for one in numbers], capsize=3, lw=1.5, color=(ACCENT, MAIN)[rank],
+            marker=look(8 * (rank + 1))[1], label=row.label,
         )  # fmt: skip
         shown += [numbers[0].runs]
     axes.set_xticks(annotators)
@@ -194,7 +195,8 @@ def training(rows: Sequence[Row], runs: pd.DataFrame, folder: Path) -> list[Imag
         epochs = ", ".join("the start" if epoch == 0 else f"epoch {epoch}" for epoch in snapshots.epochs.tolist())
         caption = f"{title}. Rows: {epochs}; columns: {snapshots.weights.shape[1]} clusters by their last proportion."
         figure = training_samples(snapshots, MNIST_SHAPE, title)
-        images += drawn(figure, folder, f"mnist-training-{'default' if column == 'ours' else 'paper'}", caption, [run.to_frame().T])
+        kind = "default" if column == "ours" else "paper"
+        images += drawn(figure, folder, f"mnist-training-{kind}", caption, [run.to_frame().T])
     return images
 
 
