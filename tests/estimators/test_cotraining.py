@@ -2,11 +2,11 @@
 
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from semicrowd.fitting.monitor import Monitor
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine, make_blobs, make_moons
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
@@ -15,7 +15,6 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.simulate import two_coin
 from semicrowd.data.generated import load_pinwheel
 from semicrowd.starts import portfolio
-from semicrowd.starts.shared import RECENT
 
 TABLE, KINDS = make_blobs(120, 3, centers=3, cluster_std=1.2, random_state=2)
 NEW, NEW_KINDS = make_blobs(60, 3, centers=3, cluster_std=1.2, random_state=2)
@@ -69,15 +68,17 @@ def test_what_is_known_of_the_fit(fitted: dict[str, CoTraining]) -> None:
 
 
 @pytest.mark.usefixtures("quick_cotraining")
-def test_a_start_of_scdc_is_used_again_and_is_not_changed_by_its_users(monkeypatch: pytest.MonkeyPatch) -> None:
-    answers, settings = _crowd(KINDS, 0.9, 40, annotated=30), {"max_clusters": 5, "random_state": 3}
+def test_a_start_of_scdc_is_used_again_and_is_not_changed_by_its_users(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    answers = _crowd(KINDS, 0.9, 40, annotated=30)
+    settings: dict[str, Any] = {"max_clusters": 5, "random_state": 3}
     alone = CoTraining(**settings).fit(TABLE, answers)
-    RECENT.clear()
-    quick = {"start.epochs": 1, "start.teach_epochs": 1}
-    SCDC(n_clusters=5, epochs=1, random_state=3, settings=quick).fit(TABLE, answers)
+    quick: dict[str, Any] = {"init_epochs": 1, "teach_epochs": 1, "epochs": 1}
+    SCDC(n_clusters=5, random_state=3, memory=str(tmp_path), **quick).fit(TABLE, answers)
     monkeypatch.setattr(portfolio.Portfolio, "winner", None)
     for _ in range(2):
-        after = CoTraining(**settings).fit(TABLE, answers)
+        after = CoTraining(**settings, memory=str(tmp_path)).fit(TABLE, answers)
         assert after.result_.final.memberships.tobytes() == alone.result_.final.memberships.tobytes()
         assert after.predict_proba(NEW).tobytes() == alone.predict_proba(NEW).tobytes()
         after.result_.final.memberships[:] = after.result_.features.memberships[:] = 0
@@ -152,7 +153,7 @@ def test_clean_clusters_are_found() -> None:
 
 
 @pytest.mark.usefixtures("quick_cotraining")
-def test_fit_warns_of_a_result_that_is_not_to_be_trusted_and_a_run_does_it_itself() -> None:
+def test_fit_warns_of_a_result_that_is_not_to_be_trusted() -> None:
     draws = np.random.default_rng(0)
     table = pd.DataFrame(draws.normal(size=(40, 2)), columns=["a", "b"])
     i = draws.integers(0, 40, 30)
@@ -163,7 +164,6 @@ def test_fit_warns_of_a_result_that_is_not_to_be_trusted_and_a_run_does_it_itsel
     assert ["carry no information" in str(one.message) for one in caught] == [True]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        CoTraining(random_state=0).fit(table, answers, monitor=Monitor())
         CoTraining(random_state=0).fit(TABLE, _crowd(KINDS, 0.9, 40, annotated=30))
 
 
@@ -172,7 +172,6 @@ def test_the_result_does_not_depend_on_the_number_of_processes() -> None:
     """The answers are so few and often wrong that candidates are fitted again."""
     answers, fits = _crowd(KINDS, 0.8, 20), list[CoTraining]()
     for jobs in (1, 2):
-        RECENT.clear()
         fits.append(CoTraining(random_state=0, n_jobs=jobs).fit(TABLE, answers))
     first, second = (one.candidates_ for one in fits)
     assert first is not None

@@ -8,7 +8,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.simulate import quota
-from semicrowd.methods.cspa import CSPA, co_association, partition
+from semicrowd.methods.cspa import CSPA, clustering_of, co_association, partition
 
 #: Four clusterings of seven objects, −1 where one leaves an object out (Strehl & Ghosh 2002, table 1).
 PAPER = np.array([[1, 1, 1, 2, 2, 3, 3], [2, 2, 2, 3, 3, 1, 1], [1, 1, 2, 2, 3, 3, 3], [1, 2, -1, 1, 2, -1, -1]])
@@ -26,9 +26,8 @@ def _answers_of(clusterings: np.ndarray, num_items: int) -> PairAnnotations:
     return PairAnnotations.from_arrays(i, j, worker, label, num_items=num_items)
 
 
-@pytest.mark.parametrize("clusterings", ["closure", "balance"])
-def test_example_of_the_paper(clusterings: str) -> None:
-    found = CSPA(3, clusterings=clusterings).fit(np.zeros((7, 1)), _answers_of(PAPER, 7))
+def test_example_of_the_paper() -> None:
+    found = CSPA(3).fit(np.zeros((7, 1)), _answers_of(PAPER, 7))
     # "Good combined clustering" of the paper: that of the first two annotators.
     assert adjusted_rand_score(PAPER[0], found.labels_) == 1.0
 
@@ -58,15 +57,13 @@ def test_partition_is_the_least_balanced_cut(seed: int) -> None:
     assert cut(found) == pytest.approx(min(map(cut, halves)))
 
 
-def test_one_wrong_answer_joins_two_groups_of_the_closure_but_not_of_the_balance() -> None:
+def test_one_wrong_answer_does_not_join_two_groups() -> None:
     truth = np.repeat([0, 1], 5)
     answers = _answers_of(truth[None], 10)
     label = answers.label.copy()
     label[(answers.i == 0) & (answers.j == 9)] = 1
     answers = PairAnnotations.from_arrays(answers.i, answers.j, answers.worker, label, num_items=10)
-    rng, features = np.random.default_rng(0), np.zeros((10, 1))
-    assert len(np.unique(CSPA(2, clusterings="closure")._clustering(features, answers, rng)[1])) == 1
-    assert adjusted_rand_score(truth, CSPA(2, clusterings="balance")._clustering(features, answers, rng)[1]) == 1.0
+    assert adjusted_rand_score(truth, clustering_of(answers, np.random.default_rng(0))[1]) == 1.0
 
 
 def test_items_without_answers_follow_the_nearest_annotated_item() -> None:
@@ -86,10 +83,8 @@ def test_items_without_answers_follow_the_nearest_annotated_item() -> None:
     assert np.array_equal(found.predict(features[rest]), found.labels_[nearest])
 
 
-@pytest.mark.parametrize("clusterings", ["closure", "balance", "constrained_kmeans"])
-def test_every_kind_of_clustering_gives_parts_of_one_size(clusterings: str) -> None:
+def test_parts_are_of_one_size() -> None:
     labels = np.repeat(np.arange(3), 20)
     features = np.random.default_rng(2).normal(size=(60, 4)) + labels[:, None]
-    answers = quota(labels, np.random.default_rng(3), pairs_per_annotator=40)
-    model = CSPA(3, clusterings=clusterings).fit(features, answers)
+    model = CSPA(3).fit(features, quota(labels, np.random.default_rng(3), pairs_per_annotator=40))
     assert np.bincount(model.labels_).max() <= 22

@@ -1,25 +1,32 @@
 """Deep Dirichlet process mixture as an estimator."""
 
-from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from semicrowd.fitting.monitor import Monitor
 
-from semicrowd import DPM, DeepDPM
+from semicrowd import DeepDPM
 from semicrowd.data.generated import load_shapes
 from semicrowd.errors import UserError
 from semicrowd.estimators.inputs import checked_answers
-from semicrowd.fitting import iterate as driver
-from semicrowd.methods.deep_dpm import _Fit
+from semicrowd.inference.gibbs.answers import Answers
+from semicrowd.inference.gibbs.chain import Chain, Model
+from semicrowd.inference.gibbs.isotropic import base_of, isotropic
+from semicrowd.methods import deep_dpm
 from semicrowd.metrics import clustering_scores
+from semicrowd.random import stream
 
 RNG = np.random.default_rng(0)
 LABELS = np.repeat(np.arange(3), 30)
 POINTS = np.array([4.0, 1.0, 0.3]) * (8 * np.eye(3)[LABELS] + RNG.normal(size=(90, 3))) + 5
-SHORT: dict[str, Any] = {"n_warm": 2, "n_epochs": 5, "n_steps": 3, "width": 16, "batch_size": 32, "n_start": 6}
+SHORT: dict[str, Any] = {"n_warm": 2, "n_epochs": 5, "n_steps": 3, "n_start": 6}
+
+
+@pytest.fixture(autouse=True)
+def narrow(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A quick flow, but where it has something to learn."""
+    if not request.node.get_closest_marker("slow"):
+        monkeypatch.setattr(deep_dpm, "WIDTH", 16)
 
 
 @pytest.mark.slow
@@ -32,15 +39,17 @@ def test_the_clusters_of_fig_1_are_found_and_counted(which: str) -> None:
     assert found.n_clusters_ == data.labels.max() + 1
 
 
-def test_the_warm_epochs_are_the_sweeps_of_dpm() -> None:
-    same: dict[str, Any] = {"n_start": 6, "start": "kmeans", "scatter": 1.0, "variance_strength": 5.0, "splits": 0}
+def test_the_warm_epochs_are_the_sweeps_of_a_mixture_of_the_items() -> None:
+    options: dict[str, Any] = {"scatter": 1.0, "variance_strength": 5.0, "splits": 0, "n_sweeps": 2, "n_steps": 1}
+    found = DeepDPM(n_warm=3, n_epochs=1, **options).fit(POINTS)
     standard = (POINTS - POINTS.mean(0)) / POINTS.std(0)
-    monitor = Monitor()
-    DeepDPM(n_warm=3, n_epochs=1, n_sweeps=2, n_steps=1, width=4, **same).fit(POINTS, monitor=monitor)
-    plain = DPM(family="isotropic", n_chains=1, n_sweeps=8, n_kept=1, **same).fit(standard)
-    found = plain.chains_.iloc[[1, 3, 5, 7]]
-    assert [row["alpha"] for row in monitor.rows] == pytest.approx(found["alpha"].tolist())
-    assert [row["log_likelihood"] for row in monitor.rows] == pytest.approx(found["log_likelihood"].tolist())
+    chain = Chain(Model(isotropic(standard, *base_of(standard, 1.0, 0.01, 5.0)), len(standard)))
+    expected = []
+    for sweep in range(8):
+        chain.sweep(stream(0, "gibbs", 0, sweep))
+        expected.append((chain.alpha, chain.log_likelihood))
+    course = np.array([(row["alpha"], row["log_likelihood"]) for row in found.history_])
+    np.testing.assert_allclose(course, np.array(expected[1::2]))
 
 
 def test_the_flow_there_and_back_after_any_epoch_that_was_kept() -> None:
@@ -65,27 +74,7 @@ def right_pairs(annotators: int) -> np.ndarray:
     return np.column_stack([pairs, LABELS[pairs[:, 0]] == LABELS[pairs[:, 1]]])
 
 
-def stopped_and_resumed(
-    options: dict[str, Any], pairs: np.ndarray, epoch: int, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> DeepDPM:
-    """A fit that is interrupted when its epoch of this number, counted from 1, begins, and then goes on."""
-    step, begun = _Fit.step, list[int]()
-
-    def stopping(self: _Fit, iteration: int) -> Mapping[str, float]:
-        begun.append(iteration)
-        if len(begun) == epoch:
-            raise KeyboardInterrupt
-        return step(self, iteration)
-
-    monkeypatch.setattr(driver, "EVERY", -1.0)
-    monkeypatch.setattr(_Fit, "step", stopping)
-    with pytest.raises(KeyboardInterrupt):
-        DeepDPM(**options).fit(POINTS, pairs, monitor=Monitor(folder))
-    monkeypatch.setattr(_Fit, "step", step)
-    return DeepDPM(**options).fit(POINTS, pairs, monitor=Monitor(folder, resume=True))
-
-
-def test_answers_part_what_the_points_do_not() -> None:
+def test_answers_part_what_the_points_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
     """One cloud of points, two kinds; one annotator knows them, one says the opposite, one guesses."""
     rng = np.random.default_rng(1)
     kinds, points = np.arange(60) % 2, rng.normal(size=(60, 2))
@@ -93,7 +82,8 @@ def test_answers_part_what_the_points_do_not() -> None:
     who, same = rng.integers(3, size=len(i)), kinds[i] == kinds[j]
     said = np.select([who == 0, who == 1], [same, ~same], rng.random(len(i)) < 0.5)
     pairs = np.column_stack([i, j, who, said])
-    found = DeepDPM(n_warm=10, n_epochs=1, n_steps=0, n_start=2, quality_prior=(2.0, 1.0)).fit(points, pairs)
+    monkeypatch.setattr(deep_dpm, "QUALITY_PRIOR", (2.0, 1.0))
+    found = DeepDPM(n_warm=10, n_epochs=1, n_steps=0, n_start=2).fit(points, pairs)
     assert clustering_scores(kinds, found.labels_)["acc"] > 0.95
     assert found.workers_ is not None
     assert found.workers_["sensitivity"].to_numpy() == pytest.approx([1, 0, 0.5], abs=0.1)
@@ -109,17 +99,18 @@ def test_cells_that_answers_say_are_one_kind_begin_as_one_cluster() -> None:
     pairs = checked_answers(np.column_stack([i, j, same]), 90)
     model = DeepDPM(**SHORT | {"n_start": 3})
     model.seed_ = 0
-    first = _Fit(model, POINTS, pairs).mixture.chain.z
+    given = Answers(pairs, (10.0, 1.0))
+    first = model._begun(POINTS, pairs, given, 0).chain.z
     assert len(np.unique(first)) == 2
     assert clustering_scores(LABELS == 2, first)["acc"] == 1
-    assert len(np.unique(_Fit(model, POINTS, None).mixture.chain.z)) == 3
+    assert len(np.unique(model._begun(POINTS, None, None, 0).chain.z)) == 3
 
 
 def test_gaussians_that_are_likelier_as_one_are_one_cluster() -> None:
     """Three clouds of so many points that the cells of k-means stay Gaussians; the flow is still."""
     labels = np.repeat(np.arange(3), 400)
     points = 8 * np.eye(3)[labels] + RNG.normal(size=(1200, 3))
-    options = {"n_warm": 1, "n_epochs": 1, "n_sweeps": 1, "n_steps": 0, "n_start": 12, "splits": 0, "width": 4}
+    options = {"n_warm": 1, "n_epochs": 1, "n_sweeps": 1, "n_steps": 0, "n_start": 12, "splits": 0}
     apart, found = DeepDPM(**options, unions=False).fit(points), DeepDPM(**options).fit(points)
     assert apart.cluster_.tolist() == list(range(len(apart.means_)))
     assert len(found.means_) == len(apart.means_) > 3
@@ -146,23 +137,8 @@ def test_of_several_fits_the_one_with_the_highest_joint_probability_is_kept() ->
     assert np.array_equal(several.predict(POINTS), several.result_.features.cluster)
 
 
-@pytest.mark.parametrize(("n_init", "epoch"), [(1, 5), (3, 8), (3, 11), (3, 21)])
-def test_stopped_fits_go_on_to_the_same_bytes(
-    n_init: int, epoch: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Seven epochs a fit: stopped in the first epoch of the second, in its middle, and in the last of the third."""
-    options, pairs = {**SHORT, "n_init": n_init, "keep_every": 2}, right_pairs(3)
-    whole = DeepDPM(**options).fit(POINTS, pairs)
-    again = stopped_and_resumed(options, pairs, epoch, tmp_path, monkeypatch)
-    assert whole.result_.final.memberships.tobytes() == again.result_.final.memberships.tobytes()
-    assert whole.epochs_ == again.epochs_ == [2, 4, 6, 7]
-    if n_init > 1:
-        assert whole.result_.restarts is not None
-        assert again.result_.restarts is not None
-        assert whole.result_.restarts.score.tolist() == again.result_.restarts.score.tolist()
-    assert whole.workers_ is not None
-    assert whole.workers_.equals(again.workers_)
-    assert whole.transform(POINTS).tobytes() == again.transform(POINTS).tobytes()
+def test_a_concentration_that_is_given_is_not_sampled() -> None:
+    assert {row["alpha"] for row in DeepDPM(**SHORT, alpha=0.37).fit(POINTS).history_} == {0.37}
 
 
 def test_one_column_is_refused() -> None:

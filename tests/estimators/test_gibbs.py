@@ -1,39 +1,44 @@
 """Dirichlet process mixtures and infinite hidden Markov models as estimators."""
 
-from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.metrics import homogeneity_score
+from sklearn.metrics import homogeneity_score, normalized_mutual_info_score
 
 from semicrowd import DDPML, DIHS, DPM, IHMM, load
 from semicrowd.errors import UserError
-from semicrowd.estimators import ESTIMATORS
-from semicrowd.fitting import iterate as driver
-from semicrowd.fitting.monitor import Monitor
-from semicrowd.methods.gibbs import _Fit
+from semicrowd.inference.gibbs.chain import Chain, Model
+from semicrowd.inference.gibbs.franchise import neighbours
+from semicrowd.inference.gibbs.multinomial import multinomial
+from semicrowd.methods import gibbs, method
+from semicrowd.random import stream
 
 RNG = np.random.default_rng(0)
 LABELS = np.repeat(np.arange(3), 15)
 POINTS = 8 * np.eye(3)[LABELS] + RNG.normal(size=(45, 3))
 COUNTS = RNG.poisson(1 + 9 * np.eye(3)[LABELS])
-SHORT = {"n_chains": 2, "n_sweeps": 14, "n_kept": 3}
+SHORT: dict[str, Any] = {"n_chains": 2, "n_sweeps": 14, "n_kept": 3}
 NAMES = ("dpm", "ddpm_s", "ddpm_l", "ihmm", "dih_s", "dih_l")
 
 
 @pytest.mark.parametrize("family", ["gaussian", "multinomial"])
 @pytest.mark.parametrize("name", NAMES)
-def test_clusters_far_apart_are_found_without_being_counted(name: str, family: str) -> None:
-    model = ESTIMATORS[name](**SHORT, family=family, dirichlet=0.5, scatter=0.1)
+def test_clusters_far_apart_are_found_without_being_counted(
+    name: str, family: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gibbs, "DIRICHLET", 0.5)
+    model = method(name)(**SHORT, family=family, scatter=0.1, keep_every=4)
     model.fit(POINTS if family == "gaussian" else COUNTS)
     # A sample of the posterior: a cluster may be in two pieces.
     assert homogeneity_score(LABELS, model.labels_) == pytest.approx(1)
     assert 3 <= model.n_clusters_ <= 5
     samples = model.result_.samples
     assert samples is not None
-    assert samples.partitions.shape == (6, 45)
-    assert samples.sweep.tolist() == [12, 12, 13, 13, 14, 14]
+    assert samples.partitions.shape == (10, 45)
+    assert samples.sweep.tolist() == [4, 4, 8, 8, 12, 12, 13, 13, 14, 14]
+    assert samples.kept.tolist() == [False] * 4 + [True] * 6
     assert len(samples.chains) == 28
     assert ("gamma" in samples.chains) == name.startswith(("i", "dih"))
 
@@ -43,10 +48,6 @@ def test_the_first_sweeps_are_those_of_a_mixture_without_hyperplanes() -> None:
     same = plain.chains_["alpha"] == warm.chains_["alpha"]
     assert same.tolist() == (plain.chains_["sweep"] <= 11).tolist()
     assert warm.hyperplanes_.shape == (warm.n_clusters_, 4)
-    with pytest.raises(UserError, match="n_sweeps=14: too few for n_kept=3 and n_warm=12 before them"):
-        DDPML(**SHORT, n_warm=12).fit(POINTS)
-    with pytest.raises(UserError, match=r"model\.n_sweeps=4: too few for model\.n_kept=5"):
-        DPM(n_sweeps=4).check_parameters("model")
 
 
 def test_a_chain_does_not_depend_on_the_others() -> None:
@@ -55,43 +56,6 @@ def test_a_chain_does_not_depend_on_the_others() -> None:
     assert few[shared].equals(more[more["chain"] == 0][shared].reset_index(drop=True))
     other = DPM(n_chains=1, n_sweeps=6, random_state=4).fit(POINTS).chains_
     assert not np.array_equal(few["alpha"], other["alpha"])
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_stopped_chain_goes_on_to_the_same_bytes(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(driver, "EVERY", -1.0)
-    kind, x = ESTIMATORS[name], POINTS + RNG.normal(size=(45, 3)) * 3
-    settings = SHORT | {"keep_every": 4} | ({} if name in ("dpm", "ihmm") else {"n_warm": 4})
-    whole = kind(**settings).fit(x)
-    step = _Fit.step
-
-    def stopping(self: _Fit, iteration: int) -> Mapping[str, float]:
-        if iteration == 9:
-            raise KeyboardInterrupt
-        return step(self, iteration)
-
-    monkeypatch.setattr(_Fit, "step", stopping)
-    with pytest.raises(KeyboardInterrupt):
-        kind(**settings).fit(x, monitor=Monitor(tmp_path))
-    monkeypatch.setattr(_Fit, "step", step)
-    again = kind(**settings).fit(x, monitor=Monitor(tmp_path, resume=True))
-    for one, other in ((whole.result_.samples, again.result_.samples),):
-        assert one is not None
-        assert other is not None
-        assert one.partitions.tobytes() == other.partitions.tobytes()
-        assert one.sweep.tolist() == other.sweep.tolist() == [4, 4, 8, 8, 12, 12, 13, 13, 14, 14]
-        assert one.kept.tolist() == [False] * 4 + [True] * 6
-        assert one.chains.drop(columns="seconds").equals(other.chains.drop(columns="seconds"))
-    assert whole.labels_.tobytes() == again.labels_.tobytes()
-
-
-def test_a_checkpoint_of_another_fit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(driver, "EVERY", -1.0)
-    DPM(**SHORT).fit(POINTS, monitor=Monitor(tmp_path))
-    with pytest.raises(UserError, match="the checkpoint is not of this fit"):
-        DPM(**SHORT | {"n_chains": 3}).fit(POINTS, monitor=Monitor(tmp_path, resume=True))
 
 
 def test_new_items_take_the_cluster_that_explains_them(tmp_path: Path) -> None:
@@ -129,13 +93,6 @@ def test_counts() -> None:
     assert np.array_equal(plain.chains_["log_likelihood"], scaled.chains_["log_likelihood"])
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_concentration_that_is_given_is_not_sampled(name: str) -> None:
-    model = ESTIMATORS[name](**SHORT, alpha=0.37, scatter=0.1).fit(POINTS)
-    assert model.result_.samples is not None
-    assert set(model.result_.samples.chains["alpha"]) == {0.37}
-
-
 def test_more_clusters_than_places_at_the_last_item() -> None:
     """Fifteen groups and an outlier in the last row: the sixteenth cluster begins there."""
     groups = np.repeat(np.arange(15), 4)
@@ -143,3 +100,33 @@ def test_more_clusters_than_places_at_the_last_item() -> None:
     points += 0.01 * np.random.default_rng(0).normal(size=points.shape)
     model = DPM(n_chains=4, n_sweeps=4, n_kept=1, scatter=0.001).fit(points)
     assert model.n_clusters_ == 16
+
+
+def four_kinds() -> tuple[np.ndarray, np.ndarray]:
+    """80 items of four kinds, 30 draws each from 50 columns of their kind."""
+    rng, kinds = stream(0, "test"), np.repeat(np.arange(4), 20)
+    return np.array([np.bincount(50 * k + rng.integers(50, size=30), minlength=200) for k in kinds]), kinds
+
+
+def test_a_chain_begins_with_the_clusters_that_it_is_given() -> None:
+    features, _ = four_kinds()
+    for order in (None, neighbours(np.zeros(80, np.int64))):
+        chain = Chain(Model(multinomial(features, 0.01), 80, neighbours=order))
+        chain.begin(np.arange(80) % 37)
+        assert chain.clusters == 37
+        assert chain.slots > 37
+        assert chain.beta.sum() + chain.rest == pytest.approx(1)
+        chain.sweep(stream(1, "test"))
+        assert 4 <= chain.clusters < 37
+
+
+@pytest.mark.parametrize("kind", [DPM, IHMM])
+def test_chains_begin_with_partitions_of_their_own(kind: type[DPM] | type[IHMM]) -> None:
+    features, kinds = four_kinds()
+    options: dict[str, Any] = {"family": "multinomial", "n_chains": 2, "n_sweeps": 15}
+    found = kind(n_start=30, **options).fit(features)
+    assert normalized_mutual_info_score(kinds, found.labels_) == pytest.approx(1)
+    noise = stream(2, "test").poisson(1.0, (60, 30))
+    first = kind(n_start=30, **options).fit(noise).chains_.query("sweep == 1")["log_likelihood"]
+    assert first.nunique() == 2
+    assert not first.equals(kind(**options).fit(noise).chains_.query("sweep == 1")["log_likelihood"])

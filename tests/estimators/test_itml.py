@@ -9,6 +9,7 @@ from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.links import majority_vote
 from semicrowd.crowd.simulate import quota
+from semicrowd.methods import itml
 from semicrowd.methods.itml import GAMMAS, ITML, MAX_PAIRS, _differences, _squared_distances
 
 
@@ -19,7 +20,7 @@ def _stretched(rng: np.random.Generator, size: int = 60) -> tuple[np.ndarray, np
     return features, labels
 
 
-def test_metric_is_the_one_of_least_log_det_divergence() -> None:
+def test_metric_is_the_one_of_least_log_det_divergence(monkeypatch: pytest.MonkeyPatch) -> None:
     difference = np.array([[2.0, 0.5], [1.8, -0.3], [0.3, 0.9], [-0.2, 0.7]])
     must = np.array([True, True, False, False])
     bounds = np.array([1.0, 2.0])
@@ -42,7 +43,8 @@ def test_metric_is_the_one_of_least_log_det_divergence() -> None:
     # Bounds that cannot all hold would leave nothing to compare.
     assert best.success
     # Without slack: γ → ∞.
-    root = ITML(2, max_iter=5000)._learn(difference, must, bounds, 1e9)
+    monkeypatch.setattr(itml, "MOST_PASSES", 5000)
+    root = ITML(2)._learn(difference, must, bounds, 1e9)
     assert root.T @ root == pytest.approx(matrix(best.x), rel=0.02, abs=0.02)
 
 

@@ -1,10 +1,7 @@
 """MCVC and deep MCVC on cases with a known answer, and the scikit-learn surface."""
 
 import pickle
-from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,8 +10,6 @@ from sklearn.metrics import normalized_mutual_info_score
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.simulate import quota
 from semicrowd.errors import UserError
-from semicrowd.fitting import iterate
-from semicrowd.fitting.monitor import Monitor
 from semicrowd.methods.mcvc import MCVC, DeepMCVC
 from semicrowd.random import stream
 
@@ -62,18 +57,11 @@ def test_prediction_is_what_was_fitted(fitted: tuple[MCVC, np.ndarray, PairAnnot
     assert pickle.loads(pickle.dumps(model)).predict(centers).tolist() == model.predict(centers).tolist()
 
 
-def test_features_are_standardised_unless_that_is_switched_off(
-    fitted: tuple[MCVC, np.ndarray, PairAnnotations, np.ndarray],
-) -> None:
+def test_features_are_standardised(fitted: tuple[MCVC, np.ndarray, PairAnnotations, np.ndarray]) -> None:
     model, features, pairs, _ = fitted
-    scaled = (features - features.mean(0)) / features.std(0)
-    done = MCVC(3, n_restarts=4, standardize=False).fit(scaled, pairs)
+    done = MCVC(3, n_restarts=4).fit((features - features.mean(0)) / features.std(0), pairs)
     assert done.labels_.tolist() == model.labels_.tolist()
     assert done.bound_ == pytest.approx(model.bound_, rel=1e-3)
-    # Blobs whose first column is a hundredth of the last one.
-    raw = MCVC(3, n_restarts=4, standardize=False).fit(features, pairs)
-    assert raw.bound_ != pytest.approx(model.bound_, rel=1e-3)
-    assert raw.predict(features).tolist() == raw.labels_.tolist()
 
 
 def test_two_groups_of_annotators_see_two_clusterings() -> None:
@@ -137,32 +125,12 @@ def test_items_without_answers_are_predicted() -> None:
     assert MCVC(3, n_restarts=4).fit(moved, pairs).bound_ == pytest.approx(model.bound_, rel=1e-6)
 
 
-def test_bounds_on_the_way_and_a_fit_that_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bounds_on_the_way() -> None:
     features, labels = _blobs(3, 20)
     pairs = quota(labels, stream(5, "test"), sensitivity=QUALITY, specificity=QUALITY, pairs_per_annotator=60)
     # So many steps that views nobody uses are dropped on the way.
-    options: dict[str, Any] = {"n_restarts": 2, "n_steps": 125, "hidden": (5,)}
-    monitor = Monitor()
-    whole = MCVC(3, **options).fit(features, pairs, monitor=monitor)
-    assert [row["epoch"] for row in monitor.rows] == [*range(10, 125, 10), 125]
-    bounds = [row["elbo/epoch"] for row in monitor.rows]
+    model = DeepMCVC(3, n_restarts=2, n_steps=125).fit(features, pairs)
+    assert [row["epoch"] for row in model.history_] == [*range(10, 125, 10), 125]
+    bounds = [row["elbo/epoch"] for row in model.history_]
     assert bounds[-1] > bounds[0]
-    assert bounds[-1] == pytest.approx(whole.bound_, abs=0.1)
-
-    class Stop(Exception):
-        pass
-
-    def stop(iteration: int, metrics: Mapping[str, float]) -> None:
-        if iteration == 100:
-            raise Stop
-
-    monkeypatch.setattr(iterate, "EVERY", 0.0)
-    with pytest.raises(Stop):
-        MCVC(3, **options).fit(features, pairs, monitor=Monitor(tmp_path, log=stop))
-    monitor = Monitor(tmp_path, resume=True)
-    resumed = MCVC(3, **options).fit(features, pairs, monitor=monitor)
-    assert resumed.bounds_.tobytes() == whole.bounds_.tobytes()
-    assert resumed.predict_proba(features).tobytes() == whole.predict_proba(features).tobytes()
-    assert [row["epoch"] for row in monitor.rows] == [*range(10, 125, 10), 125]
-    with pytest.raises(UserError, match="the checkpoint is not of this fit"):
-        MCVC(4, **options).fit(features, pairs, monitor=monitor)
+    assert bounds[-1] == pytest.approx(model.bound_, abs=0.1)

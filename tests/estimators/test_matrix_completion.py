@@ -10,7 +10,7 @@ from sklearn.metrics import normalized_mutual_info_score
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.simulate import quota
-from semicrowd.methods.semicrowd_matrix_completion import SemiCrowd, complete, filtered_similarity, regress_metric
+from semicrowd.methods.matrix_completion import MatrixCompletion, complete, filtered_similarity, regress_metric
 
 
 def _symmetric(rng: np.random.Generator, size: int, chance: float) -> np.ndarray:
@@ -30,7 +30,7 @@ def test_filter_keeps_the_pairs_on_which_the_annotators_agree() -> None:
     rows = {(0, 3): [1, 1, 1], (3, 5): [1, 0], (0, 5): [0, 0, 1], (5, 7): [1], (7, 0): [0, 0, 0, 1, 1]}
     i, j, label = np.array([(i, j, y) for (i, j), answers in rows.items() for y in answers]).T
     answers = PairAnnotations.from_arrays(i, j, np.arange(len(i)), label, num_items=9)
-    similarity, observed = filtered_similarity(answers, lower=1 / 3, upper=2 / 3)
+    similarity, observed = filtered_similarity(answers)
     assert answers.annotated.tolist() == [0, 3, 5, 7]
     for (a, first), (b, second) in combinations(enumerate([0, 3, 5, 7]), 2):
         said = rows.get((first, second), rows.get((second, first), []))
@@ -100,7 +100,7 @@ def test_it_finds_the_classes_where_k_means_cannot(num_annotated: int | None) ->
     features, labels = _stretched(np.random.default_rng(3))
     answers = quota(labels, np.random.default_rng(4), pairs_per_annotator=500, num_annotated=num_annotated)
     plain = KMeans(3, n_init=10, random_state=0).fit(features)
-    found = SemiCrowd(3).fit(features, answers)
+    found = MatrixCompletion(3).fit(features, answers)
     assert normalized_mutual_info_score(labels, plain.labels_) < 0.1
     assert normalized_mutual_info_score(labels, found.labels_) > 0.85
     assert np.linalg.eigvalsh(found._embed(features) @ found._embed(features).T).min() > -1e-8
@@ -111,4 +111,4 @@ def test_it_finds_the_classes_where_k_means_cannot(num_annotated: int | None) ->
 def test_answers_that_teach_nothing_still_give_clusters() -> None:
     features, labels = _stretched(np.random.default_rng(8), size=10)
     answers = PairAnnotations.from_arrays([0, 10], [11, 21], [0, 0], [0, 0], num_items=30)
-    assert len(SemiCrowd(3).fit(features, answers).labels_) == len(labels)
+    assert len(MatrixCompletion(3).fit(features, answers).labels_) == len(labels)

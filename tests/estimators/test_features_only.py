@@ -1,0 +1,279 @@
+"""Baselines that use the features alone: what they find where it is known, and their steps by definition."""
+
+import warnings
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from scipy.special import logsumexp
+from sklearn.base import clone
+from sklearn.cluster import KMeans
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.data.generated import draw_walk
+from semicrowd.errors import UserError
+from semicrowd.methods import gmeans
+from semicrowd.methods.affinity_propagation import AffinityPropagation
+from semicrowd.methods.dp_means import DPMeans, dp_means, farthest_first
+from semicrowd.methods.gmeans import GMeans, anderson_darling
+from semicrowd.methods.hmm import HMM
+from semicrowd.methods.unsupervised import KMeansOnly, MixtureOnly, VariationalMixture
+from semicrowd.random import stream
+
+KINDS = [KMeansOnly, MixtureOnly]
+
+
+def _pairs(label: int) -> PairAnnotations:
+    return PairAnnotations.from_arrays([0, 1], [2, 3], [0, 0], [label, label], num_items=90)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_blobs_whatever_the_answers(kind: type[KMeansOnly] | type[MixtureOnly]) -> None:
+    labels = np.repeat([0, 1, 2], 30)
+    features = 10 * np.eye(3)[labels] + stream(0, "test").standard_normal((90, 3))
+    model = kind(3, n_init=3).fit(features, _pairs(0))
+    assert normalized_mutual_info_score(labels, model.labels_) == pytest.approx(1)
+    assert model.predict(features).tolist() == model.labels_.tolist()
+    assert clone(model).fit(features, _pairs(1)).labels_.tobytes() == model.labels_.tobytes()
+
+
+def test_standardised_k_means_is_the_same_in_all_units() -> None:
+    labels, rng = np.repeat([0, 1], 45), stream(3, "test")
+    features = np.stack([6.0 * labels, np.zeros(90)], 1) + rng.standard_normal((90, 2))
+    in_other_units = features * [1, 1000]
+    scaled, raw = (KMeansOnly(2, standardize=one).fit(in_other_units) for one in (True, False))
+    assert normalized_mutual_info_score(labels, scaled.labels_) > 0.9
+    assert normalized_mutual_info_score(labels, raw.labels_) < 0.2
+    assert scaled.predict(in_other_units).tolist() == scaled.labels_.tolist()
+    # Columns of a data frame have different units, those of an array one.
+    for X, same in ((pd.DataFrame(in_other_units, columns=["a", "b"]), scaled), (in_other_units, raw)):
+        auto = KMeansOnly(2).fit(X)
+        assert auto.params_.standardize == same.params_.standardize
+        assert auto.labels_.tolist() == same.labels_.tolist()
+
+
+def test_the_mixture_knows_shapes() -> None:
+    # Two long parallel clouds, further apart along than across.
+    rng = stream(1, "test")
+    labels = np.repeat([0, 1], 45)
+    features = np.stack([20 * rng.standard_normal(90), 3 * labels + 0.1 * rng.standard_normal(90)], 1)
+    assert normalized_mutual_info_score(labels, MixtureOnly(2).fit(features, _pairs(0)).labels_) == pytest.approx(1)
+    assert normalized_mutual_info_score(labels, KMeansOnly(2).fit(features, _pairs(0)).labels_) < 0.2
+
+
+def test_the_dirichlet_process_mixture_leaves_clusters_empty() -> None:
+    labels = np.repeat([0, 1, 2], 60)
+    features = 10 * np.eye(3)[labels] + stream(2, "test").standard_normal((180, 3))
+    model = VariationalMixture(12).fit(features)
+    assert normalized_mutual_info_score(labels, model.labels_) == pytest.approx(1)
+    assert (model.n_clusters_, model.result_.num_clusters) == (3, 12)
+
+
+# Affinity propagation
+
+
+def groups(number: int) -> tuple[np.ndarray, np.ndarray]:
+    """``number`` distant groups of 12 items."""
+    rng = stream(0, "test")
+    labels = np.repeat(np.arange(number), 12)
+    return 20 * np.eye(number)[labels] + rng.normal(size=(len(labels), number)), labels
+
+
+@pytest.mark.parametrize("number", [2, 5])
+def test_the_number_of_exemplars_is_sought(number: int) -> None:
+    features, labels = groups(number)
+    model = AffinityPropagation(number).fit(features)
+    assert adjusted_rand_score(labels, model.labels_) == 1
+    assert all(center in features.tolist() for center in model.cluster_centers_.tolist())
+
+
+@pytest.mark.parametrize(("seed", "preference"), [(1, -15.0), (2, -15.0), (5, -40.0), (1, -40.0)])
+def test_exemplars_are_those_of_the_best_net_similarity(seed: int, preference: float) -> None:
+    features = stream(seed, "test").normal(size=(9, 2)) * 3
+    similarity = -((features[:, None] - features) ** 2).sum(2)
+
+    def net(exemplars: Sequence[int]) -> float:
+        rest = np.setdiff1d(np.arange(9), exemplars)
+        return float(similarity[rest][:, exemplars].max(1).sum() + preference * len(exemplars))
+
+    model = AffinityPropagation()
+    model.seed_, model.n_iter_ = 0, 0
+    exemplars, settled = model._exemplars(similarity, preference)
+    assert settled
+    assert net(exemplars) == pytest.approx(max(net(some) for k in range(1, 10) for some in combinations(range(9), k)))
+
+
+def test_the_first_number_that_has_settled_is_kept_however_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two that are sought, messages settle at four only."""
+    found = iter([(np.arange(4), True), *[(np.arange(1), False)] * 100])
+    monkeypatch.setattr(AffinityPropagation, "_exemplars", lambda *_: next(found))
+    assert len(AffinityPropagation(2).fit(groups(4)[0]).cluster_centers_) == 4
+    monkeypatch.setattr(AffinityPropagation, "_exemplars", lambda *_: (np.arange(1), False))
+    with pytest.raises(UserError, match="n_clusters=2"):
+        AffinityPropagation(2).fit(groups(4)[0])
+
+
+# DP-means
+
+
+def four() -> tuple[np.ndarray, np.ndarray]:
+    """Four distant groups of 15 items in the plane, in random order."""
+    rng = stream(0, "test")
+    labels = rng.permutation(np.repeat(np.arange(4), 15))
+    return np.array([[0, 0], [0, 20], [20, 0], [30, 30]])[labels] + rng.normal(size=(60, 2)), labels
+
+
+def test_farthest_first_on_a_line() -> None:
+    # Mean 4; furthest from it is 12 (64), then 0 (16); then 1, 2 and 5 are 1, 2 and 1 away from what has been taken.
+    line = np.array([[0.0], [1.0], [2.0], [5.0], [12.0]])
+    assert [farthest_first(line, number) for number in (1, 2, 3, 4)] == [64, 16, 4, 1]
+
+
+def test_distant_groups_are_found_and_lambda_follows_from_their_number() -> None:
+    features, labels = four()
+    model = DPMeans(4).fit(features)
+    assert adjusted_rand_score(labels, model.labels_) == 1
+    assert model.n_clusters_ == len(model.cluster_centers_) == 4
+    for cluster in range(4):
+        assert model.cluster_centers_[cluster] == pytest.approx(features[model.labels_ == cluster].mean(0))
+
+
+@pytest.mark.parametrize("penalty", [0.5, 3.0, 10.0, 200.0])
+def test_the_objective_falls_to_a_fixed_point(penalty: float) -> None:
+    features = stream(1, "test").normal(size=(200, 3)) * [1, 2, 4]
+    centers, objectives = dp_means(features, penalty)
+    history = np.array(objectives)
+    assert (np.diff(history) <= 1e-9 * history[0]).all()
+    distance = ((features[:, None] - centers) ** 2).sum(2)
+    nearest = distance.argmin(1)
+    assert all(centers[k] == pytest.approx(features[nearest == k].mean(0)) for k in range(len(centers)))
+    assert distance.min(1).max() <= penalty
+    assert history[-1] == pytest.approx(distance.min(1).sum() + penalty * len(centers))
+
+
+def test_a_cluster_that_costs_nothing_and_one_that_costs_all() -> None:
+    features, _ = four()
+    assert len(dp_means(features, 1e-9)[0]) == 60
+    assert len(dp_means(features, 1e6)[0]) == 1
+    # Between them a price at which it is k-means with the best K of that price.
+    costs = [KMeans(k, n_init=5, random_state=0).fit(features).inertia_ + 300 * k for k in range(1, 9)]
+    assert len(dp_means(features, 300)[0]) == 1 + int(np.argmin(costs))
+
+
+# G-means
+
+
+def five(spread: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
+    rng = stream(0, "test")
+    labels = rng.permutation(np.repeat(np.arange(5), 120))
+    centers = np.array([[0, 0, 0], [0, 12, 0], [12, 0, 0], [0, 0, 12], [12, 12, 12]])
+    return centers[labels] + spread * rng.normal(size=(600, 3)), labels
+
+
+@pytest.mark.parametrize("n", [10, 57, 1000])
+def test_the_statistic_is_scipys_and_rejects_as_often_as_it_should(n: int) -> None:
+    values = stream(n, "test").gamma(3, size=n)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        expected = stats.anderson(values, "norm").statistic
+    assert anderson_darling(values) == pytest.approx(expected * (1 + 4 / n - 25 / n**2), rel=1e-9)
+
+
+def test_one_in_a_hundred_gaussians_is_above_the_value_of_one_per_cent() -> None:
+    # D'Agostino & Stephens 1986, table 4.7: 1.035 at 1 %.
+    rng = stream(3, "test")
+    above = np.mean([anderson_darling(rng.normal(size=60)) > 1.035 for _ in range(4000)])
+    assert above == pytest.approx(0.01, abs=0.005)
+
+
+def test_distant_gaussians_are_found_and_their_number() -> None:
+    features, labels = five()
+    model = GMeans().fit(features)
+    assert model.n_clusters_ == 5
+    assert adjusted_rand_score(labels, model.labels_) == 1
+    assert np.array_equal(model.predict(features), model.labels_)
+
+
+def test_one_gaussian_stays_whole_and_a_ring_does_not() -> None:
+    rng = stream(1, "test")
+    assert GMeans().fit(rng.normal(size=(500, 4)) * [1, 2, 3, 4]).n_clusters_ == 1
+    angle = rng.uniform(0, 2 * np.pi, 500)
+    ring = np.column_stack([np.cos(angle), np.sin(angle)])
+    assert GMeans().fit(ring).n_clusters_ > 2
+
+
+def test_k_means_has_converged_at_the_end_though_not_in_every_round() -> None:
+    features = stream(2, "test").uniform(size=(4000, 2))
+    model = GMeans().fit(features)
+    further = KMeans(model.n_clusters_, init=model.cluster_centers_, n_init=1).fit(features)
+    assert model.n_clusters_ > 30
+    distances = np.square(features - model.cluster_centers_[model.labels_]).sum()
+    assert further.inertia_ == pytest.approx(distances, rel=1e-3)
+
+
+def test_bounds_on_the_number_of_clusters_and_items_that_are_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    features, _ = five()
+    assert GMeans().fit(np.ones((20, 2))).n_clusters_ == 1
+    monkeypatch.setattr(gmeans, "_MOST_CLUSTERS", 3)
+    assert GMeans().fit(features).n_clusters_ <= 3
+    monkeypatch.setattr(gmeans, "_CRITICAL", 1e6)
+    assert GMeans().fit(features).n_clusters_ == 1
+
+
+# Hidden Markov model
+
+
+def test_rooms_of_a_walk_are_found_and_its_law() -> None:
+    counts, rooms, walks = draw_walk(stream(0, "test"))
+    model = HMM(6, family="multinomial").fit(counts, sequence=walks)
+    assert normalized_mutual_info_score(rooms, model.labels_) > 0.95
+    stays = np.diag(model.transitions_) @ np.bincount(model.labels_) / len(rooms)
+    assert stays == pytest.approx(0.95, abs=0.03)
+    # The likelihood by the forward recursion, of three walks apart.
+    emission = counts @ np.log(np.maximum(model.emissions_, 1e-12)).T
+    total = 0.0
+    for walk in range(3):
+        rows = emission[walks == walk]
+        with np.errstate(divide="ignore"):
+            forward, move = np.log(model.beginning_) + rows[0], np.log(model.transitions_)
+        for row in rows[1:]:
+            forward = logsumexp(forward[:, None] + move, axis=0) + row
+        total += logsumexp(forward)
+    assert model.log_likelihood_ == pytest.approx(total, abs=0.05)  # the parameters are one step further
+
+
+def test_time_tells_what_a_row_alone_does_not() -> None:
+    rng = stream(1, "test")
+    states = np.repeat(np.arange(20) % 2, 25)
+    features = (states + 0.8 * rng.normal(size=500))[:, None]
+    found = normalized_mutual_info_score(states, HMM(2).fit(features).labels_)
+    assert found > 0.7
+    shuffled = rng.permutation(500)
+    assert normalized_mutual_info_score(states[shuffled], HMM(2).fit(features[shuffled]).labels_) < found / 2
+
+
+def test_rows_of_sequences_may_be_mixed() -> None:
+    counts, _, walks = draw_walk(stream(2, "test"))
+    mixed = np.argsort(np.tile(np.arange(200), 3), kind="stable")
+    apart, together = (HMM(6, family="multinomial") for _ in range(2))
+    apart.fit(counts, sequence=walks)
+    together.fit(counts[mixed], sequence=walks[mixed])
+    assert np.array_equal(together.labels_, apart.labels_[mixed])
+
+
+@pytest.mark.parametrize(
+    ("rows", "sequence", "message"),
+    [
+        ([[1, 2], [3, 0.5]], None, r"X, row 1, column 1: 0\.5; family=multinomial takes whole counts >= 0"),
+        ([[1, 2], [-3, 0]], None, r"X, row 1, column 0: -3; family=multinomial takes whole counts >= 0"),
+        ([[1, 2], [3, 0]], [0], r"sequence: int64 \[1\]; expected 2 whole numbers, one a row"),
+        ([[1, 2], [3, 0]], [0.5, 1], r"sequence: float64 \[2\]; expected 2 whole numbers, one a row"),
+    ],
+)
+def test_what_does_not_fit_is_named(rows: list[list[float]], sequence: list[float] | None, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        HMM(2, family="multinomial").fit(np.array(rows), sequence=sequence)
