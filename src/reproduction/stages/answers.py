@@ -23,7 +23,7 @@ def main(cfg: DictConfig) -> None:
     folder = Path(HydraConfig.get().runtime.output_dir)
     _, answers = inputs(cfg)
     if answers is None:
-        raise UserError(f"annotations={HydraConfig.get().runtime.choices.annotations}: expected one that gives answers")
+        raise UserError(f"annotations={cfg.annotations._target_}: expected one that gives answers")
     answer_files.write_with_truth(answers, folder / "answers.csv")
     made_of = OmegaConf.masked_copy(cfg, ["data", "annotations", "seed"])
     write_text(folder / "config.yaml", OmegaConf.to_yaml(made_of, resolve=True))
