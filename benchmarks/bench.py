@@ -7,28 +7,28 @@ from typing import Any
 
 import numpy as np
 import torch
-from semicrowd.fitting.module import ClusteringModule
-from semicrowd.settings.parameters import Recipe
-from semicrowd.settings.rule import Facts, recipe
+from sklearn.utils import Bunch
 from torch import Tensor
 
 from semicrowd.crowd import simulate
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset, answers
 from semicrowd.data.mnist import load_mnist
+from semicrowd.methods.protocols import Facts
 from semicrowd.models.state import model_class
 from semicrowd.models.training_data import TrainingData
 from semicrowd.models.views import build_views
 from semicrowd.random import stream
 from semicrowd.starts.start import start
-from steps import Effort
+from semicrowd.training.module import ClusteringModule
+from steps import Effort, parameters
 
 #: The paper's batches: 128 images, and those of so many pairs drawn one by one (App. B).
-PAPER_BATCHES = {"model.sampler": "pairs"}
+PAPER_BATCHES = {"sampler": "pairs"}
 #: What the end of a run does is no part of a step; the start is as short as it can be.
 _SHORT = {
-    "batch_size": 128, "views.kind": "none", "model.final_refits": 0, "start.epochs": 1, "start.candidates": 1,
-    "start.teach_epochs": 1,
+    "batch_size": 128, "augmentation": "none", "final_refits": 0, "init_epochs": 1, "n_candidates": 1,
+    "teach_epochs": 1,
 }  # fmt: skip
 
 #: Images of MNIST that a model learns from.
@@ -70,25 +70,26 @@ class Bench:
         """N."""
         return self.inputs[0].num_items
 
-    def recipe(self, name: str, crowd: bool, given: Mapping[str, Any]) -> Recipe:
-        """The settings of ``src/train.py data=mnist model=<name>`` but for those given."""
+    def params(self, name: str, crowd: bool, given: Mapping[str, Any]) -> Bunch:
+        """The parameters of ``src/train.py data=mnist model=<name>`` but for those given."""
         data, answers = self.inputs
-        facts = Facts.of(data.features, answers if crowd else None, data.image_shape, "mnist")
+        facts = Facts.of(data.features, answers if crowd else None, data.image_shape)
         # Of all of MNIST, however few random images stand for it.
-        return recipe(name, given, replace(facts, num_items=_IMAGES))
+        return parameters(name, given, replace(facts, num_items=_IMAGES))
 
-    def untrained(self, name: str, chosen: Recipe, crowd: bool, num_items: int | None = None) -> ClusteringModule:
+    def untrained(self, name: str, params: Bunch, crowd: bool, num_items: int | None = None) -> ClusteringModule:
         """The model of all images, or of the first ``num_items``."""
         data, answers = self.inputs
         if num_items is not None:
             data = replace(data, features=data.features[:num_items], labels=None)
-        annotators, restarts = answers.num_annotators if crowd else 0, chosen.training.restarts
+        annotators = answers.num_annotators if crowd else 0
         model = model_class(name)(
-            chosen.model, chosen.nets, data.num_features, annotators, restarts=restarts, image_shape=data.image_shape
+            params, data.num_features, annotators, restarts=params.restarts, image_shape=data.image_shape
         )
-        views, size = build_views(chosen.views, data.image_shape), chosen.training.batch_size
-        training = TrainingData(torch.from_numpy(data.features), answers if crowd else None, views, 0, size)
-        return ClusteringModule(model, training, chosen, begin=False)
+        views = build_views(params.augmentation, data.image_shape)
+        items = torch.from_numpy(data.features)
+        training = TrainingData(items, answers if crowd else None, views, 0, params.batch_size)
+        return ClusteringModule(model, training, begin=False)
 
     def model(
         self, name: str, given: Mapping[str, Any] | None = None, crowd: bool = True, num_items: int | None = None
@@ -97,15 +98,14 @@ class Bench:
 
         All restarts start alike, as do all models of one kind, K and answers, whatever the number of images.
         """
-        settings = {**_SHORT, **(given or {})}
-        chosen = self.recipe(name, crowd, settings)
-        kind = (name, chosen.model.K, crowd)
+        chosen = {**_SHORT, **(given or {})}
+        params = self.params(name, crowd, chosen)
+        kind = (name, params.n_clusters, crowd)
         if kind not in self._starts:
-            alone = self.recipe(name, crowd, settings | {"restarts": 1})
-            first = self.untrained(name, alone, crowd)
-            start(first.model, first.data, alone.start, lambda _: None)
+            first = self.untrained(name, self.params(name, crowd, chosen | {"restarts": 1}), crowd)
+            start(first.model, first.data, lambda _: None)
             self._starts[kind] = first.model.state_dict()
-        module, begun = self.untrained(name, chosen, crowd, num_items), self._starts[kind]
+        module, begun = self.untrained(name, params, crowd, num_items), self._starts[kind]
         expected = module.model.state_dict()
         module.model.load_state_dict({name: begun[name].expand_as(value) for name, value in expected.items()})
         return module

@@ -9,7 +9,7 @@ from matplotlib.ticker import FixedLocator, LogLocator, NullLocator, StrMethodFo
 
 from bench import Bench
 from semicrowd.figures.style import ACCENT, MAIN, new_figure, save, tidy
-from steps import StepTimer, step_seconds, train
+from steps import StepTimer, batches_of, step_seconds, train
 from table import at_most, print_table
 
 #: Slope of log time against log size that is linear but for noise.
@@ -38,8 +38,8 @@ def curves(bench: Bench, figure: Path | None = None) -> None:
     """One size at a time grows from BayesSCDC with K = 50, one restart and the crowd's answers, 3 tasks a step."""
     found = [
         _images(bench),
-        _steps(bench, "P, answers a step (tasks of 630)", (1, 2, 4, 8), "model.sample_size", 630),
-        _steps(bench, "K, clusters", (10, 25, 50, 100), "model.K"),
+        _steps(bench, "P, answers a step (tasks of 630)", (1, 2, 4, 8), "sample_size", 630),
+        _steps(bench, "K, clusters", (10, 25, 50, 100), "n_clusters"),
         _steps(bench, "R, restarts", (1, 2, 4, 8), "restarts"),
     ]
     rows = [
@@ -59,7 +59,7 @@ def _images(bench: Bench) -> Curve:
     for size in sizes:
         model, timer = bench.model("bayes", crowd=False, num_items=size), StepTimer()
         train(model, [timer])
-        seconds.append(timer.seconds * len(model.train_dataloader()))
+        seconds.append(timer.seconds * len(batches_of(model)))
     return Curve("N, images, no answers", sizes, seconds)
 
 
@@ -67,7 +67,7 @@ def _steps(bench: Bench, what: str, values: Sequence[int], setting: str, unit: i
     """Seconds a step times steps an epoch, with the crowd's answers."""
     models = [bench.model("bayes", {setting: value}) for value in values]
     steps = step_seconds(models, bench.effort(steps=20, repeats=2))
-    seconds = [step * len(model.train_dataloader()) for step, model in zip(steps, models, strict=True)]
+    seconds = [step * len(batches_of(model)) for step, model in zip(steps, models, strict=True)]
     return Curve(what, [unit * value for value in values], seconds)
 
 

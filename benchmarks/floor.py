@@ -8,7 +8,6 @@ from typing import NamedTuple
 import torch
 from pytorch_lightning import LightningModule
 from pytorch_lightning.core.optimizer import LightningOptimizer
-from semicrowd.fitting.batches import TrainingBatches
 from torch.utils.benchmark import Timer
 
 from bench import PAPER_BATCHES, Bench
@@ -16,6 +15,7 @@ from semicrowd.inference.bound import local_terms, relational_term
 from semicrowd.models.bayes import BayesSCDC
 from semicrowd.models.global_posterior import GlobalPosterior
 from semicrowd.nets.decoder import BernoulliDecoder, Recognition
+from semicrowd.training.data import TrainingBatches
 from steps import StepTimer, images_per_step, step_seconds, train
 from table import at_most, print_table
 
@@ -74,7 +74,7 @@ def floor(bench: Bench) -> None:
     The profiler makes Python dearer than it is, so that the products' parts come out a little small.
     """
     effort = bench.effort()
-    model = bench.model("bayes", PAPER_BATCHES | {"nets.precision": "float32"})
+    model = bench.model("bayes", PAPER_BATCHES | {"precision": "float32"})
     images = round(images_per_step(model))
     assert isinstance(model.model, BayesSCDC)
     alone = products(model.model, images, 0.01 if bench.quick else 0.2)

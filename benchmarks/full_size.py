@@ -2,7 +2,7 @@
 
 The networks are of full size, the images of a step are not: untrained, every cluster is likely for every image, and the
 exact sum over ten of them keeps the maps of ten images for each, more memory than a small machine has. A twentieth of a
-step's images is run so, and a quarter with the likeliest cluster alone (``model.max_clusters=1``).
+step's images is run so, and a quarter with the likeliest cluster alone (``max_clusters=1``).
 """
 
 import json
@@ -41,7 +41,7 @@ def _full() -> Setting:
 
 def _run(precision: str, share: float, clusters: int) -> dict[str, Any]:
     setting = _full()
-    given = {**setting.given, "nets.precision": precision, "model.max_clusters": clusters}
+    given = {**setting.given, "precision": precision, "max_clusters": clusters}
     module = replace(setting, given=given).module(share)
     images, timer = images_per_step(module), StepTimer()
     train(module, [timer], steps=_STEPS)

@@ -95,7 +95,7 @@ def gpu(quick: bool = False) -> None:
 
 
 def _row(setting: Setting, precision: str, skip: int, epochs: int) -> tuple[str, ...]:
-    one = replace(setting, given={**setting.given, "nets.precision": precision})
+    one = replace(setting, given={**setting.given, "precision": precision})
     cost = counted(one.module(), "gpu")
     module, timer = one.module(), DeviceTimer(skip)
     torch.cuda.reset_peak_memory_stats()

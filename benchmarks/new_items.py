@@ -7,7 +7,7 @@ from typing import Any
 from sklearn.datasets import make_blobs
 
 from semicrowd.crowd import simulate
-from semicrowd.estimators import ESTIMATORS
+from semicrowd.methods import METHODS, method
 from semicrowd.random import stream
 from table import at_least, print_table
 
@@ -15,7 +15,7 @@ _CLUSTERS, _FEATURES, _LEAST = 5, 20, 50_000
 #: What makes fits short; predicting takes as long as after a default fit, or longer: a model that has learned little
 #: needs more sweeps.
 _SHORT: dict[str, dict[str, Any]] = {
-    **{name: {"n_clusters": None, "epochs": 3, "settings": {"start.kind": "cells"}} for name in ("bayes", "scdc")},
+    **{name: {"n_clusters": None, "epochs": 3, "init": "cells"} for name in ("bayes", "scdc")},
     "slpd": {"n_restarts": 2},
     "deep_dpm": {"n_epochs": 5},
 }
@@ -31,8 +31,9 @@ def predict(quick: bool = False) -> None:
         labels[:training], stream(0, "annotations"), sensitivity=0.9, specificity=[0.9] * 5, pairs_per_annotator=200
     )
     rows = []
-    for name, kind in ESTIMATORS.items():
-        if not kind.takes_new_items:
+    for name in METHODS:
+        kind = method(name)
+        if not hasattr(kind, "predict"):
             continue
         asked = {key: value for key, value in _OF_ALL.items() if key in kind().get_params()}
         model = kind(**asked | _SHORT.get(name, {})).fit(items[:training], pairs)

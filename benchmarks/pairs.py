@@ -12,9 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from semicrowd.fitting.module import ClusteringModule
-from semicrowd.settings.model import BayesSettings, NetSettings
-from semicrowd.settings.parameters import Recipe
 
 from curves import LINEAR, Curve
 from process import measured_apart
@@ -24,7 +21,8 @@ from semicrowd.estimators.base import threads_of_a_fit
 from semicrowd.models.bayes import BayesSCDC
 from semicrowd.models.training_data import TrainingData
 from semicrowd.random import stream
-from steps import StepTimer, train
+from semicrowd.training.module import ClusteringModule
+from steps import StepTimer, batches_of, parameters, train
 from table import at_most, print_table
 
 _CLUSTERS, _FEATURES, _ANNOTATORS = 10, 20, 20
@@ -90,12 +88,12 @@ def _epoch_seconds(data: Dataset, number: int, steps: int) -> float:
         data.labels, stream(0, "annotations"), num_annotators=_ANNOTATORS, pairs_per_annotator=number // _ANNOTATORS,
         num_annotated=data.num_items // 2,
     )  # fmt: skip
-    chosen = Recipe(BayesSettings(K=_CLUSTERS, latent_dim=8, sampler="pairs", final_refits=0))
-    model = BayesSCDC(chosen.model, NetSettings(), data.num_features, answers.num_annotators)
-    module = ClusteringModule(model, TrainingData(torch.from_numpy(data.features), answers), chosen, begin=False)
+    params = parameters("bayes", {"n_clusters": _CLUSTERS, "latent_dim": 8, "sampler": "pairs", "final_refits": 0})
+    model = BayesSCDC(params, data.num_features, answers.num_annotators)
+    module = ClusteringModule(model, TrainingData(torch.from_numpy(data.features), answers), begin=False)
     timer = StepTimer(skip=1)
     train(module, [timer], steps=steps)
-    return timer.seconds * len(module.train_dataloader())
+    return timer.seconds * len(batches_of(module))
 
 
 def peak() -> float:

@@ -15,16 +15,16 @@ from table import print_table
 #: So small that the step that is counted sees as many likely clusters as the first: all of them.
 _STILL = 1e-9
 _MNIST = {
-    "batch_size": 128, "model.K": 50, "model.latent_dim": 8, "model.hidden": [500, 500],
-    "model.likelihood": "bernoulli", "model.sampler": "pairs", "model.final_refits": 0,
-    "model.learning_rate": _STILL,
+    "batch_size": 128, "n_clusters": 50, "latent_dim": 8, "hidden": (500, 500),
+    "likelihood": "bernoulli", "sampler": "pairs", "final_refits": 0,
+    "learning_rate": _STILL,
 }  # fmt: skip
 _CIFAR = {
-    "batch_size": 100, "model.sample_size": 200, "model.K": 10, "model.latent_dim": 64, "model.likelihood": "logistic",
-    "model.sampler": "pairs", "model.final_refits": 0, "model.learning_rate": _STILL,
+    "batch_size": 100, "sample_size": 200, "n_clusters": 10, "latent_dim": 64, "likelihood": "logistic",
+    "sampler": "pairs", "final_refits": 0, "learning_rate": _STILL,
 }  # fmt: skip
-_FULL = {"nets.kind": "resnet", "nets.channels": [64, 128, 256], "nets.blocks": 2, "nets.classifier": 128}
-_LAPTOP = {"nets.kind": "resnet", "nets.channels": [8, 16, 32], "nets.blocks": 2, "nets.classifier": 16}
+_FULL = {"architecture": "resnet", "channels": [64, 128, 256], "blocks": 2, "classifier_channels": 128}
+_LAPTOP = {"architecture": "resnet", "channels": [8, 16, 32], "blocks": 2, "classifier_channels": 16}
 _NAMES = {"bayes": "BayesSCDC", "scdc": "SCDC"}
 #: Shares of a full step that are run, where the whole takes minutes.
 _SHARES = (0.04, 0.08)
@@ -35,7 +35,7 @@ def settings() -> list[tuple[Setting, tuple[float, float] | None]]:
     found: list[tuple[Setting, tuple[float, float] | None]] = []
     for model, name in _NAMES.items():
         for kind in ("mlp", "conv"):
-            given = _MNIST | {"nets.kind": kind}
+            given = _MNIST | {"architecture": kind}
             found.append((Setting(f"MNIST, {name}, {kind}", model, (28, 28), 60_000, given), None))
     for sizes, what in ((_LAPTOP, "small"), (_FULL, "full size")):
         for model, name in _NAMES.items():

@@ -7,9 +7,9 @@ from table import at_most, print_table
 
 def scdc(bench: Bench) -> None:
     """A step of SCDC against one of BayesSCDC, and with ten times as many clusters, in float32."""
-    common = PAPER_BATCHES | {"nets.precision": "float32"}
+    common = PAPER_BATCHES | {"precision": "float32"}
     cases = (("bayes", 50), ("scdc", 50), ("scdc", 10), ("scdc", 100))
-    models = [bench.model(name, common | {"model.K": K}) for name, K in cases]
+    models = [bench.model(name, common | {"n_clusters": K}) for name, K in cases]
     bayes, middle, few, many = step_seconds(models, bench.effort())
     rows = [
         (f"{what}, the paper's batches", f"{1e3 * one:.1f}", f"{1e3 * other:.1f}", f"{one / other:.2f}",

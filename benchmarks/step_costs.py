@@ -9,9 +9,7 @@ import numpy as np
 import pytorch_lightning as pl
 import torch
 from pytorch_lightning.callbacks import Callback
-from semicrowd.fitting.module import ClusteringModule
-from semicrowd.settings.parameters import Recipe
-from semicrowd.settings.rule import recipe
+from sklearn.utils import Bunch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
@@ -23,7 +21,8 @@ from semicrowd.models.bayes import BayesSCDC
 from semicrowd.models.state import model_class
 from semicrowd.models.training_data import TrainingData
 from semicrowd.random import stream
-from steps import images_per_step, train
+from semicrowd.training.module import ClusteringModule
+from steps import images_per_step, parameters, train
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,7 @@ class Setting:
     model : ``bayes`` or ``scdc``
     image_shape : (height, width) or (colours, height, width)
     num_items : N, of the data set that it is for; 1/10 of them are made up here
-    given : dotted setting → value
+    given : parameter → value
     num_annotators, num_tasks, num_annotated : of tasks of 36 images
     restarts : R, of the model
     """
@@ -56,13 +55,12 @@ class Setting:
         rng, made = stream(0, "data"), self.num_annotated + 1000
         images = rng.random((made, int(np.prod(self.image_shape))), dtype=np.float32)
         answers = self._answers(rng.integers(10, size=made))
-        chosen = self._recipe(share, answers.num_pairs)
+        params = self._params(share, answers.num_pairs)
         model = model_class(self.model)(
-            chosen.model, chosen.nets, images.shape[1], answers.num_annotators, image_shape=self.image_shape,
-            restarts=self.restarts,
+            params, images.shape[1], answers.num_annotators, image_shape=self.image_shape, restarts=self.restarts
         )
-        data = TrainingData(torch.from_numpy(images), answers, None, 0, chosen.training.batch_size)
-        return ClusteringModule(model, data, chosen, begin=False)
+        data = TrainingData(torch.from_numpy(images), answers, None, 0, params.batch_size)
+        return ClusteringModule(model, data, begin=False)
 
     def _answers(self, labels: np.ndarray) -> PairAnnotations:
         return simulate.tasks(
@@ -70,14 +68,14 @@ class Setting:
             task_size=36, num_annotated=self.num_annotated, sensitivity=0.98, specificity=0.99,
         )  # fmt: skip
 
-    def _recipe(self, share: float, num_pairs: int) -> Recipe:
-        sizes = {"batch_size": self.given["batch_size"], "model.sample_size": self._pairs(num_pairs)}
+    def _params(self, share: float, num_pairs: int) -> Bunch:
+        sizes = {"batch_size": self.given["batch_size"], "sample_size": self._pairs(num_pairs)}
         given = {**self.given, **{name: max(1, round(share * size)) for name, size in sizes.items()}}
-        return recipe(self.model, given, None)
+        return parameters(self.model, given)
 
     def _pairs(self, num_pairs: int) -> int:
         """Answers of a step: given, or in proportion to the images (App. B)."""
-        size = self.given.get("model.sample_size")
+        size = self.given.get("sample_size")
         return size or round(num_pairs * self.given["batch_size"] / self.num_items)
 
 

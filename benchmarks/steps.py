@@ -4,14 +4,21 @@ import cProfile
 import logging
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 import numpy as np
 import pytorch_lightning as pl
 from pytorch_lightning.callbacks import Callback
-from semicrowd.fitting.module import ClusteringModule
+from sklearn.utils import Bunch
+
+from semicrowd.methods import method
+from semicrowd.methods.generative import NOT_OF_THE_FIT
+from semicrowd.methods.protocols import Facts, with_defaults
+from semicrowd.training.data import CrowdDataModule, TrainingBatches
+from semicrowd.training.module import ClusteringModule
 
 logging.getLogger("pytorch_lightning").setLevel(logging.ERROR)  # device lines and tips
 warnings.filterwarnings("ignore", message=r".*isinstance\(treespec, LeafSpec\).*", category=FutureWarning)
@@ -60,6 +67,19 @@ class StepTimer(Callback):
         self.seconds = (time.process_time() - self._start) / (self._begun - self.skip)
 
 
+def parameters(name: str, given: Mapping[str, Any], facts: Facts | None = None) -> Bunch:
+    """The value of every parameter of a fit of ``bayes`` or ``scdc``; of ``restarts`` as well."""
+    values = method(name)(**given).get_params()
+    chosen = {one: value for one, value in values.items() if one not in NOT_OF_THE_FIT}
+    return Bunch(**with_defaults(name, chosen, facts), restarts=values["restarts"])
+
+
+def batches_of(module: ClusteringModule) -> TrainingBatches:
+    """Those of the first epoch."""
+    params = module.model.params
+    return TrainingBatches(module.data, params.sampler, params.sample_size, lambda: 0)
+
+
 def train(
     module: ClusteringModule,
     callbacks: Sequence[Callback],
@@ -79,7 +99,8 @@ def train(
         enable_progress_bar=False,
         enable_model_summary=False,
     )
-    trainer.fit(module)
+    params = module.model.params
+    trainer.fit(module, CrowdDataModule(module.data, params.sampler, params.sample_size))
 
 
 def step_seconds(models: Sequence[ClusteringModule], effort: Effort) -> list[float]:
@@ -98,4 +119,4 @@ def step_seconds(models: Sequence[ClusteringModule], effort: Effort) -> list[flo
 
 def images_per_step(model: ClusteringModule) -> float:
     """Mean number of images in the first steps of an epoch."""
-    return float(np.mean([len(batch.items) for batch in islice(model.train_dataloader(), 20)]))
+    return float(np.mean([len(batch.items) for batch in islice(batches_of(model), 20)]))

@@ -18,7 +18,7 @@ import numpy as np
 from curves import LINEAR, Curve
 from process import measured_apart
 from semicrowd.crowd import simulate
-from semicrowd.estimators import ESTIMATORS
+from semicrowd.methods import method
 from semicrowd.random import stream
 from table import at_most, print_table
 
@@ -110,7 +110,7 @@ def _fit(model: str, size: Size) -> Cost:
             labels, rng, num_annotators=_ANNOTATORS, pairs_per_annotator=size.answers // _ANNOTATORS,
             num_annotated=annotated, sensitivity=0.9, specificity=0.9,
         )  # fmt: skip
-    estimator = ESTIMATORS[model](random_state=0)
+    estimator = method(model)(random_state=0)
     wall, cpu = time.perf_counter(), time.process_time()
     estimator.fit(features.astype(np.float32), answers)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu

@@ -12,8 +12,8 @@ def threads(quick: bool = False) -> None:
 
     The environment is left alone in one turn and has OMP_NUM_THREADS=1 in the other, one after the other, twice.
     """
-    case = ("data=pinwheel", "annotations=two_coin", "epochs=2", "start.epochs=2") if quick else (
-        "data=mnist", "annotations=crowd", "epochs=1", "start.epochs=2",
+    case = ("data=pinwheel", "annotations=two_coin", "model.epochs=2", "model.init_epochs=2") if quick else (
+        "data=mnist", "annotations=crowd", "model.epochs=1", "model.init_epochs=2",
     )  # fmt: skip
     busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
     try:

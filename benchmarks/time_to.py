@@ -5,13 +5,13 @@ import time
 import pytorch_lightning as pl
 import torch
 from pytorch_lightning.callbacks import Callback
-from semicrowd.fitting.module import ClusteringModule
 
 from bench import Bench
 from semicrowd.data import Dataset
 from semicrowd.estimators.base import threads_of_a_fit
 from semicrowd.metrics.clustering import accuracy
 from semicrowd.starts.start import start
+from semicrowd.training.module import ClusteringModule
 from steps import train
 from table import at_most, print_table
 
@@ -55,19 +55,19 @@ def time_to(bench: Bench) -> None:
 
 
 def _time_to(bench: Bench, method: str, enough: float, bar: float) -> None:
-    short = {"epochs": 1, "start.epochs": 1} if bench.quick else {}
-    chosen = bench.recipe(method, True, short)
+    short = {"epochs": 1, "init_epochs": 1} if bench.quick else {}
+    chosen = bench.params(method, True, short)
     data, _ = bench.inputs
     with threads_of_a_fit():
         watch = Watch(data, enough)
         module = bench.untrained(method, chosen, crowd=True)
-        start(module.model, module.data, chosen.start, lambda _: None)
+        start(module.model, module.data, lambda _: None)
         watch.look(module, "start")
         if watch.accuracy < enough:
-            train(module, [watch], epochs=chosen.training.epochs)
+            train(module, [watch], epochs=chosen.epochs)
     print_table((f"MNIST, {method}, crowd", "s", "test ACC"), watch.rows)
     reached = watch.accuracy >= enough
-    verdict = at_most(watch.seconds, bar) if reached else f"MISSED: not within {chosen.training.epochs} epochs"
+    verdict = at_most(watch.seconds, bar) if reached else f"MISSED: not within {chosen.epochs} epochs"
     print()
     print_table((f"s until test ACC ≥ {enough}", "bar"), [(f"{watch.seconds:.1f}" if reached else "–", verdict)])
     print()

@@ -25,10 +25,12 @@ def fit_seconds(*overrides: str, threads: str | None = "1") -> float:
 
 def restarts(quick: bool = False) -> None:
     """Twenty starts in one fit against one start: the pinwheel, as the report's experiments run it."""
-    short, repeats = (("epochs=2", "start.epochs=2"), 1) if quick else ((), 2)
+    short, repeats = (("model.epochs=2", "model.init_epochs=2"), 1) if quick else ((), 2)
     rows = []
     for annotations, what in (("two_coin", "with answers"), ("none", "without answers")):
         common = ("data=pinwheel", "model=bayes", f"annotations={annotations}", "seed=0", *short)
-        one, twenty = (min(fit_seconds(*common, f"restarts={number}") for _ in range(repeats)) for number in (1, 20))
+        one, twenty = (
+            min(fit_seconds(*common, f"model.restarts={number}") for _ in range(repeats)) for number in (1, 20)
+        )
         rows.append((what, f"{twenty:.1f}", f"{one:.1f}", f"{twenty / one:.2f}", at_most(twenty / one, 3)))
     print_table(("pinwheel, BayesSCDC", "s, 20 restarts", "s, 1 restart", "ratio", "bar"), rows)

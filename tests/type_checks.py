@@ -23,7 +23,7 @@ CHECKED_LOCAL_CALLS = 2
 #: A whole number is a float, as for the type checker (PEP 484).
 _CONF = BeartypeConf(is_pep484_tower=True)
 #: Modules of dataclasses that check what they are given: settings, parameters of an estimator, and data of a user.
-_CHECK_THEMSELVES = ("semicrowd.settings.", "semicrowd.estimators.", "semicrowd.methods.", "semicrowd.data.dataset")
+_CHECK_THEMSELVES = ("semicrowd.estimators.", "semicrowd.methods.", "semicrowd.data.dataset")
 F = TypeVar("F", bound=Callable[..., Any])
 #: How many calls of each piece of code this test has had, by its id: its hash takes all its constants.
 _calls: Counter[int] = Counter()

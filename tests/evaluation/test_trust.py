@@ -11,10 +11,10 @@ from semicrowd.crowd import simulate
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.data.columns import Columns
-from semicrowd.estimators import ESTIMATORS
 from semicrowd.evaluation.held_out import Gain
 from semicrowd.evaluation.trust import reliability_warnings
 from semicrowd.fitting.result import Assignment, Result
+from semicrowd.methods import method
 from semicrowd.starts.answer_model import fit_rates
 from semicrowd.starts.selection import Verdict
 
@@ -222,7 +222,7 @@ def test_co_training_of_crowds_that_are_right_toss_coins_or_have_one_who_is_inve
         labels, np.random.default_rng(1), num_annotators=4, pairs_per_annotator=100, num_annotated=60,
         sensitivity=rates, specificity=rates,
     )  # fmt: skip
-    model = ESTIMATORS["cotrain"](random_state=0).fit(features, answers)
+    model = method("cotrain")(random_state=0).fit(features, answers)
     lines = reliability_warnings(model.result_, answers)
     assert len(lines) == len(said), lines
     assert all(line.startswith(start) for line, start in zip(lines, said, strict=True)), lines

@@ -13,10 +13,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from reproduction.app import arguments
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import normalized_mutual_info_score
 
+from reproduction.app import arguments
 from semicrowd.data.benchmark import load_benchmark
 from semicrowd.errors import UserError
 

@@ -185,7 +185,7 @@ class DeepDPM(TransformerMixin, CrowdClusterer):
         if self.n_init == 1:
             return results[0]
         best = int(np.argmax(log_joint))
-        vars(self).update(sets[best])
+        self.__dict__.update(sets[best])
         compared = Restarts(np.array(log_joint), best, np.stack([one.features.cluster for one in results]), "log_joint")
         each = [one.workers for one in results if one.workers is not None]
         workers = None

@@ -1,1 +1,0 @@
-"""Typed settings, each checked once: the same for the command line, tests and estimators."""
