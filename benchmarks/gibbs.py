@@ -1,4 +1,4 @@
-"""Sweeps of the Gibbs samplers on MNIST, against a sampler in plain NumPy, and their growth with items and clusters."""
+"""Sweeps of the Gibbs samplers on MNIST, against a sampler in plain NumPy, and their growth with items."""
 
 import time
 from collections.abc import Callable
@@ -7,13 +7,12 @@ from functools import cache
 import numpy as np
 from scipy.special import gammaln
 
-from curves import LINEAR, Curve
+from measuring import at_least, growth_row, print_table
 from semicrowd.data.mnist import load_mnist
 from semicrowd.inference.gibbs.chain import Chain, Model
 from semicrowd.inference.gibbs.hyperplanes import Hyperplanes, rotated
 from semicrowd.inference.gibbs.multinomial import multinomial
 from semicrowd.random import stream
-from table import at_least, at_most, print_table
 
 #: Grey levels of a pixel are its counts; parameter of the Dirichlet base, as the paper's.
 _LEVELS, _DIRICHLET = 4, 0.01
@@ -42,17 +41,12 @@ def gibbs(quick: bool = False) -> None:
     rows.append(("DPM, plain NumPy", str(begun.clusters), f"{1000 * plain:.0f}", f"{1 / plain:.2f}", "", "", ""))
     print_table(("MNIST, D = 784, multinomial", "K", "ms a sweep", "sweeps a s", "bar", "× NumPy", "bar"), rows)
     print()
-    sizes, clusters = ((100, 200), (5, 10)) if quick else ((500, 1000, 2000, 4000), (10, 20, 40, 80))
-    found = []
+    sizes = (100, 200) if quick else (500, 1000, 2000, 4000)
+    rows = []
     for name, loss in (("DPM", ""), ("DDPM-L", "logistic")):
-        curve = [_of_sweep(_planted(size, 20, loss), sweeps) for size in sizes]
-        found.append(Curve(f"{name}, N at K = 20", sizes, curve))
-        curve = [_of_sweep(_planted(items, number, loss), sweeps) for number in clusters]
-        found.append(Curve(f"{name}, K at N = {items}", clusters, curve))
-    print_table(("a sweep", "sizes", "ms", "slope of the logs", "bar"), [
-        (curve.what, ", ".join(map(str, curve.sizes)), ", ".join(f"{1000 * value:.1f}" for value in curve.seconds),
-         f"{curve.slope:.2f}", at_most(curve.slope, LINEAR)) for curve in found
-    ])  # fmt: skip
+        found = [1000 * _of_sweep(_planted(size, 20, loss), sweeps) for size in sizes]
+        rows.append(growth_row(f"{name}, N at K = 20", sizes, found))
+    print_table(("a sweep", "sizes", "ms", "slope of the logs", "bar"), rows)
 
 
 @cache
