@@ -96,7 +96,7 @@ def test_exemplars_are_those_of_the_best_net_similarity(seed: int, preference: f
     features = stream(seed, "test").normal(size=(9, 2)) * 3
     similarity = -((features[:, None] - features) ** 2).sum(2)
 
-    def net(exemplars: Sequence[int]) -> float:
+    def net(exemplars: Sequence[int] | np.ndarray) -> float:
         rest = np.setdiff1d(np.arange(9), exemplars)
         return float(similarity[rest][:, exemplars].max(1).sum() + preference * len(exemplars))
 

@@ -134,7 +134,7 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
     n_features_in_: int
     feature_names_in_: np.ndarray
     columns_: Columns | None
-    params_: dict
+    params_: Bunch
     history_: list
     workers_: pd.DataFrame | None
     result_: Result
