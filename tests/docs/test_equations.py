@@ -24,5 +24,5 @@ def test_there_are_names() -> None:
 
 @pytest.mark.parametrize(("file", "name"), NAMES)
 def test_named_functions_exist(file: str, name: str) -> None:
-    folder = ROOT / "tests" if Path(file).name.startswith("test_") else ROOT / "src" / "semicrowd"
-    assert name in defined(folder / file)
+    folder = "tests" if Path(file).name.startswith("test_") else "src" if file.startswith("reproduction/") else "src/semicrowd"
+    assert name in defined(ROOT / folder / file)

@@ -97,6 +97,7 @@ def test_cells_that_answers_say_are_one_kind_begin_as_one_cluster() -> None:
     i, j = i[i != j], j[i != j]
     same = (LABELS[i] == 2) == (LABELS[j] == 2)
     pairs = checked_answers(np.column_stack([i, j, same]), 90)
+    assert pairs is not None
     model = DeepDPM(**SHORT | {"n_start": 3})
     model.seed_ = 0
     given = Answers(pairs, (10.0, 1.0))
