@@ -24,5 +24,6 @@ def test_there_are_names() -> None:
 
 @pytest.mark.parametrize(("file", "name"), NAMES)
 def test_named_functions_exist(file: str, name: str) -> None:
-    folder = "tests" if Path(file).name.startswith("test_") else "src" if file.startswith("reproduction/") else "src/semicrowd"
+    package = "src" if file.startswith("reproduction/") else "src/semicrowd"
+    folder = "tests" if Path(file).name.startswith("test_") else package
     assert name in defined(ROOT / folder / file)
