@@ -10,9 +10,8 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "semicrowd"
 #: A file imports from its own folder and from those before it.
 ORDER = (
-    "errors", "random", "files", "settings", "expfam", "metrics", "crowd", "inference", "nets", "data",
-    "models", "starts", "fitting", "evaluation", "estimators", "methods", "tracking", "figures", "page",
-    "run", "pipeline", "report", "__main__",
+    "errors", "random", "files", "expfam", "metrics", "crowd", "inference", "nets", "data", "models", "starts",
+    "training", "fitting", "evaluation", "estimators", "methods", "figures", "page",
 )  # fmt: skip
 
 
