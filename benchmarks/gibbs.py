@@ -42,11 +42,11 @@ def gibbs(quick: bool = False) -> None:
     print_table(("MNIST, D = 784, multinomial", "K", "ms a sweep", "sweeps a s", "bar", "× NumPy", "bar"), rows)
     print()
     sizes = (100, 200) if quick else (500, 1000, 2000, 4000)
-    rows = []
+    curves = []
     for name, loss in (("DPM", ""), ("DDPM-L", "logistic")):
         found = [1000 * _of_sweep(_planted(size, 20, loss), sweeps) for size in sizes]
-        rows.append(growth_row(f"{name}, N at K = 20", sizes, found))
-    print_table(("a sweep", "sizes", "ms", "slope of the logs", "bar"), rows)
+        curves.append(growth_row(f"{name}, N at K = 20", sizes, found))
+    print_table(("a sweep", "sizes", "ms", "slope of the logs", "bar"), curves)
 
 
 @cache

@@ -2,6 +2,7 @@
 
 import os
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -15,9 +16,10 @@ import pytorch_lightning as pl
 import torch
 from pytorch_lightning.callbacks import Callback
 from sklearn.utils import Bunch
+from threadpoolctl import threadpool_limits
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.estimators.base import threads_of_a_fit
+from semicrowd.errors import UnreliableResultWarning
 from semicrowd.methods import method
 from semicrowd.methods.generative import NOT_OF_THE_FIT
 from semicrowd.methods.protocols import Facts, with_defaults
@@ -69,16 +71,18 @@ def apart(function: Callable[..., T], *arguments: Any, as_a_user: bool = False) 
     if as_a_user:
         os.environ.pop("OMP_NUM_THREADS", None)
     try:
-        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-            return pool.submit(function if as_a_user else _one_thread, *([] if as_a_user else [function]),
-                               *arguments).result()  # fmt: skip
+        with ProcessPoolExecutor(1, get_context("spawn"), _begin, (1 - as_a_user,)) as pool:
+            return pool.submit(function, *arguments).result()
     finally:
         os.environ.update(before)
 
 
-def _one_thread(function: Callable[..., T], *arguments: Any) -> T:
-    with threads_of_a_fit():
-        return function(*arguments)
+def _begin(threads: int) -> None:
+    """In a new process: ``threads``, 0 for the user's."""
+    warnings.filterwarnings("ignore", category=UnreliableResultWarning)
+    if threads:
+        torch.set_num_threads(threads)
+        threadpool_limits(threads)
 
 
 def memory(what: str = "VmHWM") -> float:

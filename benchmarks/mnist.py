@@ -181,7 +181,7 @@ def curves(bench: Bench) -> None:
         train(module, [timer], steps=None)
         seconds.append(timer.seconds * len(batches(module)))
     rows = [growth_row("N, images, no answers", sizes, seconds)]
-    clusters, restarts = (10, 25, 50, 100), (1, 2, 4, 8)
+    clusters, restarts = [10, 25, 50, 100], [1, 2, 4, 8]
     for what, sizes, modules in (
         ("K, clusters", clusters, [bench.module("bayes", {"n_clusters": K}) for K in clusters]),
         ("R, restarts", restarts, [bench.module("bayes", restarts=R) for R in restarts]),

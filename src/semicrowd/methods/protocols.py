@@ -67,7 +67,7 @@ class Facts:
         """The properties of features [N, D] and of the answers about these items, PairAnnotations or None."""
         known = (0, 0) if answers is None else (answers.num_pairs, answers.num_tasks)
         inside = bool(features.min(initial=0.0) >= 0 and features.max(initial=0.0) <= 1)
-        return cls(*features.shape, image_shape, inside, *known)
+        return cls(features.shape[0], features.shape[1], image_shape, inside, *known)
 
     @property
     def grey_images(self) -> bool:

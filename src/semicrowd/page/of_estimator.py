@@ -61,10 +61,9 @@ def write_report(
     if labels is not None:
         _check_number("labels", len(labels), estimator)
         labels = np.unique(labels, return_inverse=True)[1]
-    missing = "X: gaps" if np.isnan(features).any() else ""
     data = Dataset(
-        type(X).__name__, features, labels, ids=ids or index, missing=missing,
-        columns=getattr(estimator, "columns_", None), image_shape=getattr(estimator, "image_shape", None),
+        type(X).__name__, features, labels, ids=ids or index, columns=getattr(estimator, "columns_", None),
+        image_shape=getattr(estimator, "image_shape", None),
     )  # fmt: skip
     result = score(estimator.result_, data, answers)
     page = Page(type(estimator).__name__, data, answers, result, result.scores,
