@@ -88,6 +88,13 @@ def test_every_other_benchmark_has_rows(name: str) -> None:
     assert all(len(rows) > 1 for rows in found)
 
 
+def test_the_subjects_that_pages_name_exist(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    pages = "".join((ROOT / "docs" / page).read_text(encoding="utf-8") for page in ("BENCHMARKS.md", "SCALING.md"))
+    named = {name for one in re.findall(r"`(?:…|python benchmarks/run\.py) ([a-z_ ]+)`", pages) for name in one.split()}
+    assert named == {*importlib.import_module("run").subjects(True)}
+
+
 def test_answers_take_the_bytes_of_their_types() -> None:
     (rows,) = tables("large")
     of = {row[0]: [float(cell) for cell in row[1:]] for row in rows[1:]}
