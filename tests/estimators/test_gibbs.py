@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.metrics import homogeneity_score, normalized_mutual_info_score
+from scipy.stats import entropy
+from sklearn.metrics import homogeneity_score, mutual_info_score, normalized_mutual_info_score
 
 from semicrowd import DDPML, DIHS, DPM, IHMM, load
 from semicrowd.errors import UserError
@@ -130,3 +131,15 @@ def test_chains_begin_with_partitions_of_their_own(kind: type[DPM] | type[IHMM])
     first = kind(n_start=30, **options).fit(noise).chains_.query("sweep == 1")["log_likelihood"]
     assert first.nunique() == 2
     assert not first.equals(kind(**options).fit(noise).chains_.query("sweep == 1")["log_likelihood"])
+
+
+def test_the_partition_that_most_agree_on_has_the_least_loss() -> None:
+    partitions = np.stack([np.unique(RNG.integers(k, size=40), return_inverse=True)[1] for k in (1, 2, 3, 3, 8)])
+
+    def information(a: np.ndarray, b: np.ndarray) -> float:
+        return float(entropy(np.bincount(a)) + entropy(np.bincount(b)) - 2 * mutual_info_score(a, b))
+
+    expected = [np.mean([information(one, other) for other in partitions]) for one in partitions]
+    assert gibbs.expected_losses(partitions) == pytest.approx(np.array(expected), abs=1e-12)
+    usual, near = np.repeat([0, 1], 20), np.repeat([0, 1], [19, 21])
+    assert gibbs.expected_losses(np.stack([np.arange(40), near, usual, usual, near[::-1].copy()])).argmin() == 2

@@ -2,15 +2,11 @@
 
 import heapq
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.errors import UserError
-
-Weighting = Literal["unit", "net"]
 
 
 @dataclass(frozen=True)
@@ -30,21 +26,13 @@ class Links:
     weight: Float[np.ndarray, "C"]
 
 
-def majority_vote(pairs: PairAnnotations, weighting: Weighting = "unit") -> Links:
-    """One link for each answered pair, by the majority of its answers; pairs with a tie have no link.
-
-    Parameters
-    ----------
-    weighting : ``unit``: each link has weight 1. ``net``: number of answers of the majority minus the minority.
-    """
-    if weighting not in get_args(Weighting):
-        raise UserError(f"weighting={weighting}: expected one of {', '.join(get_args(Weighting))}")
+def majority_vote(pairs: PairAnnotations) -> Links:
+    """One link of weight 1 for each answered pair, by the majority of its answers; pairs with a tie have no link."""
     low, high = np.minimum(pairs.i, pairs.j), np.maximum(pairs.i, pairs.j)
     pair, index = np.unique(low * pairs.num_items + high, return_inverse=True)
     net = np.bincount(index, weights=2 * pairs.label - 1)
     pair, net = pair[net != 0], net[net != 0]
-    weight = np.ones(len(net)) if weighting == "unit" else np.abs(net)
-    return Links(pair // pairs.num_items, pair % pairs.num_items, net > 0, weight)
+    return Links(pair // pairs.num_items, pair % pairs.num_items, net > 0, np.ones(len(net)))
 
 
 def neighbourhoods(links: Links, num_items: int) -> list[np.ndarray]:

@@ -8,7 +8,7 @@ import contextlib
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from numbers import Integral
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -39,8 +39,9 @@ from semicrowd.estimators.inputs import (
 from semicrowd.fitting.result import Assignment, Result
 
 T = TypeVar("T")
-#: Constraint of a required number of clusters, and of other counts.
+#: Constraints of a required number of clusters, of other counts, and of numbers above 0.
 CLUSTERS, COUNT = Interval(Integral, 2, None, closed="left"), Interval(Integral, 1, None, closed="left")
+COUNT_OR_0, POSITIVE = Interval(Integral, 0, None, closed="left"), Interval(Real, 0, None, closed="neither")
 #: Parameters that say how a fit is run and not what it is: they are not in ``params_``.
 _OF_THE_MACHINE = frozenset({"random_state", "verbose", "trainer", "memory", "n_jobs"})
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -10,7 +9,7 @@ import torch
 from scipy.special import log_softmax
 from sklearn.base import TransformerMixin
 from sklearn.cluster import KMeans
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.cells import join_cells
@@ -18,7 +17,7 @@ from semicrowd.crowd.two_coin import QUALITY_PRIOR
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.data.preparation import ColumnScaler
 from semicrowd.errors import UserError
-from semicrowd.estimators.base import COUNT, CrowdClusterer, progress
+from semicrowd.estimators.base import COUNT, COUNT_OR_0, POSITIVE, CrowdClusterer, progress
 from semicrowd.fitting.result import Assignment, Restarts, Result
 from semicrowd.random import stream, torch_stream
 
@@ -32,7 +31,6 @@ LAYERS, WIDTH = 6, 512
 _BATCH = 128
 #: What a fit sets, besides the result: of several fits, that of the best is kept.
 _OF_A_FIT = ("means_", "precisions_", "sizes_", "cluster_", "epochs_", "flows_")
-_FROM_0, _POSITIVE = Interval(Integral, 0, None, closed="left"), Interval(Real, 0, None, closed="neither")
 
 
 class DeepDPM(TransformerMixin, CrowdClusterer):
@@ -95,10 +93,10 @@ class DeepDPM(TransformerMixin, CrowdClusterer):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **CrowdClusterer._parameter_constraints, "n_start": [COUNT], "alpha": [_POSITIVE, None], "scatter": [_POSITIVE],
-        "mean_strength": [_POSITIVE], "variance_strength": [_POSITIVE], "eq19": [StrOptions({"corrected", "printed"})],
-        "n_init": [COUNT], "n_warm": [_FROM_0], "n_epochs": [COUNT], "n_sweeps": [COUNT], "splits": [_FROM_0],
-        "unions": ["boolean"], "n_steps": [_FROM_0, None], "learning_rate": [_POSITIVE], "keep_every": [_FROM_0],
+        **CrowdClusterer._parameter_constraints, "n_start": [COUNT], "alpha": [POSITIVE, None], "scatter": [POSITIVE],
+        "mean_strength": [POSITIVE], "variance_strength": [POSITIVE], "eq19": [StrOptions({"corrected", "printed"})],
+        "n_init": [COUNT], "n_warm": [COUNT_OR_0], "n_epochs": [COUNT], "n_sweeps": [COUNT], "splits": [COUNT_OR_0],
+        "unions": ["boolean"], "n_steps": [COUNT_OR_0, None], "learning_rate": [POSITIVE], "keep_every": [COUNT_OR_0],
     }  # fmt: skip
     requires_answers = False
     means_: np.ndarray

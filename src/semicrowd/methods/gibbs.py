@@ -6,20 +6,26 @@ Nguyen, Phung, Le & Bui 2017. The number of clusters is estimated; answers are i
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import joblib
 import numpy as np
 import pandas as pd
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.errors import UserError
-from semicrowd.estimators.base import COUNT, CrowdClusterer, OrderedClusterer, checked_sequence, progress
+from semicrowd.estimators.base import (
+    COUNT,
+    COUNT_OR_0,
+    POSITIVE,
+    CrowdClusterer,
+    OrderedClusterer,
+    checked_sequence,
+    progress,
+)
 from semicrowd.estimators.inputs import checked_counts
 from semicrowd.fitting.result import Assignment, Result, Samples
-from semicrowd.inference.partitions import point_estimate
 from semicrowd.metrics.chains import mixing
 from semicrowd.random import stream
 
@@ -31,8 +37,6 @@ if TYPE_CHECKING:
 _TRACE = ("clusters", "log_likelihood", "alpha", "gamma", "seconds")
 #: Weight of the prior mean of a Gaussian, in items; parameter of the symmetric Dirichlet prior of a multinomial.
 MEAN_STRENGTH, DIRICHLET = 0.01, 0.01
-#: Constraints of numbers >= 0 and of numbers above 0.
-FROM_0, POSITIVE = Interval(Integral, 0, None, closed="left"), Interval(Real, 0, None, closed="neither")
 
 
 class SampledClusterer(CrowdClusterer):
@@ -44,8 +48,8 @@ class SampledClusterer(CrowdClusterer):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CrowdClusterer._parameter_constraints, "n_start": [COUNT], "scatter": [POSITIVE],
         "family": [StrOptions({"gaussian", "multinomial"})], "n_chains": [COUNT], "n_sweeps": [COUNT],
-        "n_kept": [COUNT], "keep_every": [FROM_0], "count_scale": [POSITIVE], "splits": [FROM_0], "n_warm": [FROM_0],
-        "w": [POSITIVE], "bias": ["boolean"], "scale": [StrOptions({"standard", "none"})],
+        "n_kept": [COUNT], "keep_every": [COUNT_OR_0], "count_scale": [POSITIVE], "splits": [COUNT_OR_0],
+        "n_warm": [COUNT_OR_0], "w": [POSITIVE], "bias": ["boolean"], "scale": [StrOptions({"standard", "none"})],
         "new": [StrOptions({"corrected", "paper"})],
     }  # fmt: skip
     requires_answers = False
@@ -187,7 +191,7 @@ class SampledClusterer(CrowdClusterer):
         self.mixed_ = bool(diagnostics.pop("mixed"))
         self.rhat_ = {name.removeprefix("rhat_"): v for name, v in diagnostics.items() if name.startswith("rhat_")}
         self.ess_ = {name.removeprefix("ess_"): v for name, v in diagnostics.items() if name.startswith("ess_")}
-        shown = point_estimate(samples.partitions[samples.kept], "vi")
+        shown = int(np.argmin(expected_losses(samples.partitions[samples.kept]).round(12)))
         labels = samples.partitions[samples.kept][shown].astype(np.int64)
         if self.loss_of_planes:
             self.hyperplanes_ = planes[shown] @ self._basis.T
@@ -217,3 +221,24 @@ class PlanesClusterer(SampledClusterer):
         self.bias = bias
         self.scale = scale
         self.new = new
+
+
+def expected_losses(partitions: np.ndarray) -> np.ndarray:
+    """Mean variation of information, in nats, of each of S partitions to all S, [S, N] → [S].
+
+    Meila 2007; Wade & Ghahramani 2018. Labels of a partition are 0 … K − 1.
+    """
+    samples, items = partitions.shape
+
+    def entropy(sizes: np.ndarray) -> float:
+        share = sizes[sizes > 0] / items
+        return float(-(share * np.log(share)).sum())
+
+    own = np.array([entropy(np.bincount(one)) for one in partitions])
+    found = np.zeros((samples, samples))
+    for a in range(samples):
+        for b in range(a):
+            joint = partitions[a].astype(np.int64) * (partitions[b].max() + 1) + partitions[b]
+            both = entropy(np.unique(joint, return_counts=True)[1])
+            found[a, b] = found[b, a] = abs(2 * both - own[a] - own[b])
+    return found.mean(1)

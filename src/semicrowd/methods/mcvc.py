@@ -3,12 +3,10 @@
 Chang, Chen, Castaldi, Cho, Glass & Dy, ICML 2017; SCDC paper, App. C. The SCDC paper's main baselines (section 5.2).
 """
 
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 import torch
-from sklearn.utils._param_validation import Interval
 from torch import Tensor, nn
 
 from semicrowd.crowd.annotations import PairAnnotations
@@ -16,7 +14,7 @@ from semicrowd.crowd.two_coin import QUALITY_PRIOR
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.data.preparation import ColumnScaler
 from semicrowd.errors import UserError
-from semicrowd.estimators.base import CLUSTERS, COUNT, CrowdClusterer, progress
+from semicrowd.estimators.base import CLUSTERS, COUNT, COUNT_OR_0, POSITIVE, CrowdClusterer, progress
 from semicrowd.expfam import dirichlet
 from semicrowd.fitting.result import Assignment, Result
 from semicrowd.inference.mcvc import Prior, initial_experts, used_views
@@ -80,8 +78,7 @@ class MCVC(CrowdClusterer):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CrowdClusterer._parameter_constraints, "n_clusters": [CLUSTERS], "n_views": [COUNT], "n_restarts": [COUNT],
-        "learning_rate": [Interval(Real, 0, None, closed="neither")], "n_steps": [COUNT],
-        "n_held": [Interval(Integral, 0, None, closed="left")],
+        "learning_rate": [POSITIVE], "n_steps": [COUNT], "n_held": [COUNT_OR_0],
     }  # fmt: skip
     #: Widths of hidden layers.
     _hidden: ClassVar[list[int]] = []

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -10,7 +9,6 @@ import torch
 from jaxtyping import Float, Int
 from sklearn.base import clone
 from sklearn.cluster import KMeans
-from sklearn.utils._param_validation import Interval
 from torch import Tensor
 from torch.nn.functional import pad
 
@@ -18,7 +16,7 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.links import blocks_of
 from semicrowd.data.preparation import ColumnScaler
 from semicrowd.errors import UserError
-from semicrowd.estimators.base import CLUSTERS, COUNT, CrowdClusterer, progress
+from semicrowd.estimators.base import CLUSTERS, COUNT, POSITIVE, CrowdClusterer, progress
 from semicrowd.fitting.result import Assignment, Restarts, Result
 from semicrowd.inference.slpd import (
     Clusters,
@@ -96,7 +94,7 @@ class SLPD(CrowdClusterer):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CrowdClusterer._parameter_constraints, "n_clusters": [CLUSTERS], "standardize": ["boolean"],
-        "n_restarts": [COUNT], "least_variance": [Interval(Real, 0, None, closed="neither")],
+        "n_restarts": [COUNT], "least_variance": [POSITIVE],
     }  # fmt: skip
     requires_answers, takes_missing = False, True
     means_: np.ndarray
