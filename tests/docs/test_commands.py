@@ -1,80 +1,93 @@
-"""Every training command that README and docs/ show is one: its settings exist and go together.
+"""Every command that README and docs/ show is one: Hydra composes it, and its model takes its parameters.
 
-Nothing is run. An ellipsis or NAME stands for what a reader fills in, and is left out.
+Nothing is fitted. An ellipsis or NAME stands for what a reader fills in, and is left out.
 """
 
 import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hydra import compose, initialize_config_dir
+from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.utils import instantiate
 
-from semicrowd.run.commandline.arguments import completed, parse
-from semicrowd.run.composition import composed, parsed
-from semicrowd.run.settings import check_given
-from semicrowd.run.sweep import combinations
+from reproduction import predict
+from reproduction.app import CONF, arguments
 
 ROOT = Path(__file__).parents[2]
-PROGRAM = "python src/train.py"
+PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
 #: In a copy of the project, and installed.
-_PROGRAMS = re.compile(rf"(?:{re.escape(PROGRAM)}|semicrowd train)(?!\S)")
+TRAIN = re.compile(r"(?:python src/train\.py|semicrowd train)(?!\S)")
+PREDICT = re.compile(r"(?:python src/predict\.py|semicrowd predict)(?!\S)")
 #: Text in backticks, over the end of a line too, and lines of a block of commands, one going on after a backslash.
 _QUOTED = re.compile(r"`([^`]+)`")
 _BLOCK = re.compile(r"^```\w*\n(.*?)^```", re.M | re.S)
 #: Arguments without the program, as tables have them: at least two.
-_ARGUMENTS = re.compile(r"(?:[a-z_]+(?:[./][\w.]+)?=\S+\s+)+[a-z_]+(?:[./][\w.]+)?=\S+")
+_ARGUMENTS = re.compile(r"(?:data|model|experiment)=\S+(?:\s+[a-z_]+(?:[./][\w.]+)?=\S+)+")
 
 
-def shown(text: str) -> Iterator[str]:
-    """The arguments of every command in a page of Markdown."""
+def shown(text: str, program: re.Pattern[str]) -> Iterator[str]:
+    """The arguments of every command of a program in a page of Markdown."""
     for block in _BLOCK.findall(text):
         for line in block.replace("\\\n", " ").splitlines():
-            if found := _PROGRAMS.match(line.lstrip()):
-                yield line.lstrip()[found.end() :]
+            if found := re.search(rf"^[^#]*?{program.pattern}", line):
+                yield line[found.end() :]
     for quoted in _QUOTED.findall(_BLOCK.sub("", text)):
         command = " ".join(quoted.split())
-        if found := _PROGRAMS.match(command):
+        if found := program.match(command):
             yield command[found.end() :]
-        elif _ARGUMENTS.fullmatch(command) and command.startswith(("data=", "model=")):
+        elif program is TRAIN and _ARGUMENTS.fullmatch(command):
             yield command
 
 
-def arguments(command: str) -> list[str]:
+def words(command: str) -> list[str]:
     """As a shell gives them; what a reader fills in is left out."""
-    return [one for one in shlex.split(command, comments=True) if not re.search(r"…|<|=NAME$", one)]
+    return [word for word in shlex.split(command, comments=True) if not re.search(r"…|<|=NAME$", word)]
 
 
-COMMANDS = sorted({(page.name, command) for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
-                   for command in shown(page.read_text(encoding="utf-8"))})  # fmt: skip
+def commands(program: re.Pattern[str]) -> list[tuple[str, str]]:
+    return sorted({(page.name, command) for page in PAGES for command in shown(page.read_text("utf-8"), program)})
 
 
 def test_commands_are_found_in_blocks_and_in_lines() -> None:
-    text = f"""`{PROGRAM} data=face
+    text = """`python src/train.py data=face
 model=…` and `data=face model=scdc`, `x=1`
 ```sh
-{PROGRAM} -m model=scdc \\
+python src/train.py -m model=scdc \\
   seed=0-9  # ten
+torchrun --standalone python src/train.py data=mnist
 semicrowd train data=table
 semicrowd trains data=table
-make demo
+semicrowd predict runs/FOLDER new.csv
 ```"""
-    assert [arguments(one) for one in shown(text)] == [
-        ["-m", "model=scdc", "seed=0-9"], ["data=table"], ["data=face"], ["data=face", "model=scdc"],
+    assert [words(command) for command in shown(text, TRAIN)] == [
+        ["-m", "model=scdc", "seed=0-9"], ["data=mnist"], ["data=table"], ["data=face"], ["data=face", "model=scdc"],
     ]  # fmt: skip
-    assert len(COMMANDS) > 40
+    assert [words(command) for command in shown(text, PREDICT)] == [["runs/FOLDER", "new.csv"]]
+    assert len(commands(TRAIN)) > 40
 
 
-@pytest.mark.parametrize(("page", "command"), COMMANDS)
-def test_a_command_composes(page: str, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("page", "command"), commands(TRAIN))
+def test_a_training_composes(page: str, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    several = ["-m"] if "," in command or re.search(r"seed=\d+-", command) else []
-    given = arguments(command)
-    for path in (tmp_path / one for one in given if one[:1] != "-" and "=" not in one):
-        path.parent.mkdir(exist_ok=True)
-        path.touch()
-    others, more = completed(given)
-    asked = parse([*several, *others, *more])
-    jobs = combinations(parsed(asked.overrides))
-    for overrides in {tuple(one for one in job.overrides if not one.startswith("seed=")) for job in jobs}:
-        check_given(composed(overrides))
+    for word in words(command):
+        if word[:1] != "-" and "=" not in word:
+            path = tmp_path / word
+            path.parent.mkdir(exist_ok=True)
+            path.touch() if path.suffix else path.mkdir()
+    given = [word for word in arguments(words(command)) if word[:1] != "-" and word != "job"]
+    jobs = BasicSweeper.split_arguments(OverridesParser.create().parse_overrides(given), None)[0]
+    with initialize_config_dir(CONF, version_base="1.3"):
+        for job in {tuple(one for one in job if not one.startswith("seed=")) for job in jobs}:
+            config: Any = compose("config", list(job))
+            config.n_classes, config.trainer = config.n_classes or 5, None
+            instantiate(config.model, _convert_="all")._validate_params()
+
+
+@pytest.mark.parametrize(("page", "command"), commands(PREDICT))
+def test_a_prediction_has_arguments_of_the_program(page: str, command: str) -> None:
+    assert predict.parser().parse_args(words(command)).run.parts[0] == "runs"

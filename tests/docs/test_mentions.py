@@ -4,16 +4,16 @@ import re
 from pathlib import Path
 
 import pytest
-
-from semicrowd.settings.fields import described_by_name
-from semicrowd.settings.groups import CHOSEN, FIXED, TOP, names_of
+import yaml
 
 ROOT = Path(__file__).parents[2]
 PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")))
 TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M))
-SETTINGS = {f"{group}.{name}" for group, kinds in CHOSEN.items() for kind in kinds.values() for name in names_of(kind)}
-SETTINGS |= set(described_by_name({"": TOP[0]} | FIXED))
-GROUPS = {*CHOSEN, *FIXED}
+#: Group → the settings that one of its choices has.
+SETTINGS = {
+    group: {name for path in (ROOT / "conf" / group).glob("*.yaml") for name in yaml.safe_load(path.read_text("utf-8"))}
+    for group in ("data", "annotations", "model", "trainer", "logger")
+}
 
 
 def missing(text: str) -> set[str]:
@@ -22,20 +22,23 @@ def missing(text: str) -> set[str]:
     gone = [path for path in re.findall(r"\b((?:src|tests|tools|benchmarks|conf|recorded|docs)/[\w/.-]*\w)", code)
             if not (ROOT / path).exists()]  # fmt: skip
     gone += [path for path in re.findall(r"(?<![\w/.])((?:\w+/)+\w+\.py)", code)
-             if not any((ROOT / folder / path).exists() for folder in (".", "src/semicrowd", "tests", "tests/run"))]
+             if not any((ROOT / folder / path).exists() for folder in (".", "src/semicrowd", "src", "tests"))]
     gone += [f"make {name}" for name in re.findall(r"\bmake ([a-z-]+)", code) if name not in TARGETS]
-    gone += [f"{group}.{name}" for group, name in re.findall(r"(?<![\w./])([a-z]+)\.(\w+)=", code)
-             if group in GROUPS and f"{group}.{name}" not in SETTINGS]  # fmt: skip
-    modules = re.findall(r"python -m (semicrowd(?:\.\w+)+)", code)
-    files = [(ROOT / "src" / name.replace(".", "/")) for name in modules]
+    # A name that a setting is given to, or that stands for itself: `model.epochs=3`, `model.epochs`.
+    named = re.findall(r"(?<![\w./])([a-z]+)\.(\w+)=", code) + re.findall(r"`([a-z]+)\.(\w+)`", text)
+    gone += [f"{group}.{name}" for group, name in named if name not in SETTINGS.get(group, {name})]
+    modules = re.findall(r"python -m ((?:semicrowd|reproduction)(?:\.\w+)*)", code)
+    files = [ROOT / "src" / name.replace(".", "/") for name in modules]
     gone += [name for name, file in zip(modules, files, strict=True)
              if not (file.with_suffix(".py").exists() or (file / "__main__.py").exists())]  # fmt: skip
+    gone += [f"recorded/runs/{name}" for name in re.findall(r"EXPERIMENT=(\w+)", code)
+             if not (ROOT / "recorded" / "runs" / f"{name}.json").exists()]  # fmt: skip
     return set(gone)
 
 
 def test_what_is_gone_is_found() -> None:
-    text = "`src/no.py`, `make nothing`, `model.nothing=3`, `nets/no.py` and `python -m semicrowd.no`; `make test`"
-    assert missing(text) == {"src/no.py", "nets/no.py", "make nothing", "model.nothing", "semicrowd.no"}
+    text = "`src/no.py`, `make nothing`, `model.nothing=3`, `model.no`, `nets/no.py` and `python -m semicrowd.no`; `make test`"
+    assert missing(text) == {"src/no.py", "nets/no.py", "make nothing", "model.nothing", "model.no", "semicrowd.no"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
