@@ -1,4 +1,4 @@
-"""The worked example of docs/ARCHITECTURE.md, a new baseline, is one: it fits, and its configuration has its parameters."""
+"""The worked example of docs/ARCHITECTURE.md, a new baseline: it fits, and its configuration has its parameters."""
 
 import inspect
 import re

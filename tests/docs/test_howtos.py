@@ -2,13 +2,15 @@
 
 import re
 import shutil
+import sys
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from semicrowd.run.main import main
+from reproduction.app import main
 
 PAGES = sorted((Path(__file__).parents[2] / "docs" / "howto").glob("*.md"))
 EXAMPLES = {
@@ -33,11 +35,10 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     answers = pd.DataFrame({**asked, "worker": people, "label": same.astype(int)})
     answers.to_csv(folder / "answers.csv", index=False)
     answers[["i", "j", "label"]].head().to_csv(folder / "known.csv", index=False)
-    data = ["data=table", f"data.path={folder / 'features.csv'}", "annotations=file"]
     first = folder / "runs" / "first"
-    code = main([*data, f"annotations.path={folder / 'answers.csv'}", "model=cotrain", "logger=none",
-                 f"hydra.run.dir={first}"])  # fmt: skip
-    assert code == 0
+    files = [str(folder / name) for name in ("features.csv", "answers.csv")]
+    with patch.object(sys, "argv", ["train.py"]):
+        assert main([*files, "logger=none", "figures=false", f"hydra.run.dir={first}"]) == 0
     shutil.copytree(first, folder / "runs" / "FOLDER")
     return folder
 
@@ -50,7 +51,7 @@ def test_the_examples_run(page: str, files: Path, monkeypatch: pytest.MonkeyPatc
     table = pd.read_csv("features.csv")
     features = table.drop(columns="id")
     answers = pd.read_csv("answers.csv").replace(dict(zip(table["id"], table.index, strict=True)))
-    told = {"features": features, "new_features": table.head(5), "X": table, "answers": answers,
+    given = {"features": features, "new_features": table.head(5), "X": table, "answers": answers,
             "all_answers": "answers.csv", "table": table}  # fmt: skip
     for example in EXAMPLES[page]:
-        exec(compile(example, page, "exec"), dict(told))
+        exec(compile(example, page, "exec"), dict(given))

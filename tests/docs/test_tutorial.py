@@ -18,7 +18,7 @@ from unittest.mock import patch
 import jaxtyping
 import pytest
 
-from semicrowd.__main__ import COMMANDS
+from reproduction.__main__ import COMMANDS
 
 PAGE = Path(__file__).parents[2] / "docs" / "tutorial.md"
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.M | re.S)

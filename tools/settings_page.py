@@ -1,0 +1,35 @@
+"""Hook of mkdocs: reference/settings.md, the page of all settings, is made of the files in conf/ with the site."""
+
+from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File, Files
+
+CONF = Path(__file__).parents[1] / "conf"
+GROUPS = ("data", "annotations", "model", "trainer", "logger")
+BEGIN = """# Settings
+
+A setting is written `name=value` after `semicrowd train` (or `python src/train.py` in a copy of the project), a setting
+of a group with the group's name: `model.epochs=20`. Nothing has to be given. These are the files of `conf/`, which
+[Hydra](https://hydra.cc) reads; `_target_` names the class or function that takes the settings, whose documentation
+says more: `help(semicrowd.SCDC)`.
+"""
+
+
+def page() -> str:
+    """The page in Markdown."""
+    parts = [BEGIN, _block("config.yaml", CONF / "config.yaml")]
+    for group in GROUPS:
+        parts.append(f"## {group}\n")
+        parts += [_block(f"{group}={path.stem}", path, 3) for path in sorted((CONF / group).glob("*.yaml"))]
+    return "\n".join(parts)
+
+
+def _block(title: str, path: Path, level: int = 2) -> str:
+    return f"{'#' * level} {title}\n\n```yaml\n{path.read_text(encoding='utf-8')}```\n"
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add the page to those of the site."""
+    files.append(File.generated(config, "reference/settings.md", content=page()))
+    return files
