@@ -22,13 +22,13 @@ setup:  ## make .venv with the versions of constraints.txt (a no-op when it is c
 	@PYTHON="$(PYTHON)" tools/setup.sh
 
 demo: setup  ## a first look in two minutes: the pinwheel without and with answers, both models; see demo/
-	OMP_NUM_THREADS=1 $(PY) src/train.py -m data=pinwheel model=scdc,bayes annotations=none,two_coin restarts=3 seed=0 \
+	OMP_NUM_THREADS=1 $(PY) src/train.py -m data=pinwheel model=scdc,bayes annotations=none,two_coin model.restarts=3 seed=0 \
 		hydra.sweep.dir=demo hydra/launcher=joblib hydra.launcher.n_jobs=2
 
 test: setup  ## run the tests (all but the slow ones) on two cores
 	$(PY) -m pytest -q -n 2 --dist worksteal -m "not slow"
 
-test-nightly: setup  ## fetch the real data and run what `make test` leaves out: slow tests, real data, bars of quality (an hour)
+test-nightly: setup  ## fetch the real data and run what `make test` leaves out: slow tests, real data (an hour)
 	-$(PY) -m dvc repro -q --keep-going fetch
 	$(PY) -m pytest -q -n 2 --dist worksteal -rs -m "slow or needs_data"
 

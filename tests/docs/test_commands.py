@@ -1,4 +1,4 @@
-"""Every command that README and docs/ show is one: Hydra composes it, and its model takes its parameters.
+"""Every command of README, docs/ and the Makefile is one: Hydra composes it, and its model takes its parameters.
 
 Nothing is fitted. An ellipsis or NAME stands for what a reader fills in, and is left out.
 """
@@ -50,7 +50,9 @@ def words(command: str) -> list[str]:
 
 
 def commands(program: re.Pattern[str]) -> list[tuple[str, str]]:
-    return sorted({(page.name, command) for page in PAGES for command in shown(page.read_text("utf-8"), program)})
+    texts = {page.name: page.read_text("utf-8") for page in PAGES}
+    texts["Makefile"] = f"```\n{(ROOT / 'Makefile').read_text('utf-8').replace('$(PY)', 'python')}```"
+    return sorted({(name, command) for name, text in texts.items() for command in shown(text, program) if command})
 
 
 def test_commands_are_found_in_blocks_and_in_lines() -> None:

@@ -28,7 +28,7 @@ def missing(text: str) -> set[str]:
              and not _ADDED.search(path)]  # fmt: skip
     gone += [f"make {name}" for name in re.findall(r"\bmake ([a-z-]+)", code) if name not in TARGETS]
     # `model.epochs=3`, `model.epochs`; neither the file `model.pt` nor an attribute of Python, `model.labels_`.
-    named = re.findall(r"(?<![\w./])([a-z]+)\.(\w+)=", code) + re.findall(r"`([a-z]+)\.(?!pt|csv)(\w*[a-zA-Z])`", text)
+    named = re.findall(r"(?<![\w./+])([a-z]+)\.(\w+)=", code) + re.findall(r"`([a-z]+)\.(?!pt|csv)(\w*[a-zA-Z])`", text)
     gone += [f"{group}.{name}" for group, name in named if name not in SETTINGS.get(group, {name})]
     modules = re.findall(r"python -m ((?:semicrowd|reproduction)(?:\.\w+)*)", code)
     files = [ROOT / "src" / name.replace(".", "/") for name in modules]
@@ -36,6 +36,9 @@ def missing(text: str) -> set[str]:
              if not (file.with_suffix(".py").exists() or (file / "__main__.py").exists())]  # fmt: skip
     gone += [f"recorded/runs/{name}" for name in re.findall(r"EXPERIMENT=(\w+)", code)
              if not (ROOT / "recorded" / "runs" / f"{name}.json").exists()]  # fmt: skip
+    subjects = re.findall(r'^ +"(\w+)": \(', (ROOT / "benchmarks" / "run.py").read_text("utf-8"), re.M)
+    asked = " ".join(re.findall(r"benchmarks/run\.py ((?:[a-z_]+ ?)+)", code)).split()
+    gone += [f"benchmarks/run.py {name}" for name in asked if name not in subjects]
     return set(gone)
 
 
