@@ -6,6 +6,7 @@ end. Trouble with the store stops a run before its fit; after it there is a note
 
 import argparse
 import contextlib
+import fcntl
 import logging
 import math
 import os
@@ -30,6 +31,8 @@ SQLITE = "sqlite:///"
 HOST = "127.0.0.1"
 #: Environment variable with the id of the sweep's run, for its jobs.
 PARENT = "SEMICROWD_PARENT_RUN"
+#: Tag by which MLflow opens an experiment with its pages for training, not with those for language models.
+_KIND = {"mlflow.experimentKind": "custom_model_development"}
 #: Longest value of a parameter or tag that every MLflow server takes; the whole value is in the artifact config.yaml.
 _LONGEST = 250
 #: Annotators with a metric of their own; those of a larger crowd would fill MLflow's list.
@@ -50,25 +53,31 @@ def open_store(uri: str | None = None, experiment: str | None = None) -> tuple["
     uri = uri or os.environ.get("MLFLOW_TRACKING_URI") or f"{SQLITE}mlflow.db"
     experiment = experiment or os.environ.get("MLFLOW_EXPERIMENT_NAME") or "semicrowd"
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".*noload.*", category=DeprecationWarning)
-        from mlflow import MlflowClient
-        from mlflow.exceptions import MlflowException
-    logging.getLogger("mlflow").setLevel(logging.WARNING)
     place = None
-    if uri.startswith(SQLITE):
-        database = Path(unquote(uri.removeprefix(SQLITE))).absolute()
-        place = (database.parent / "mlartifacts").as_uri()
     try:
-        client = MlflowClient(uri)
-        entry = client.get_experiment_by_name(experiment)
-        if entry is None:
-            with contextlib.suppress(MlflowException):  # another process has been faster
-                client.create_experiment(experiment, artifact_location=place)
+        with contextlib.ExitStack() as lock, warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*noload.*", category=DeprecationWarning)  # within MLflow
+            from mlflow import MlflowClient
+
+            logging.getLogger("mlflow").setLevel(logging.WARNING)
+            new = False
+            if uri.startswith(SQLITE):  # MLflow makes the tables, and another process at the same time would fail
+                database = Path(unquote(uri.removeprefix(SQLITE))).absolute()
+                place = (database.parent / "mlartifacts").as_uri()
+                folder = os.open(database.parent, os.O_RDONLY)
+                lock.callback(os.close, folder)
+                fcntl.flock(folder, fcntl.LOCK_EX)
+                new = not database.exists()
+            client = MlflowClient(uri)
             entry = client.get_experiment_by_name(experiment)
+            if new:
+                client.delete_experiment("0")  # MLflow's own, which would hide ours in the list
+            if entry is None:
+                id = client.create_experiment(experiment, artifact_location=place, tags=_KIND)
+                entry = client.get_experiment(id)
     except store_errors() as error:
         raise UserError(f"{uri}: the tracking store cannot be used: {_first_line(error)}") from error
-    if entry is None or entry.lifecycle_stage != "active":
+    if entry.lifecycle_stage != "active":
         raise UserError(f"MLFLOW_EXPERIMENT_NAME={experiment}: deleted in the tracking store; expected another name")
     return client, entry.experiment_id
 

@@ -17,6 +17,8 @@ import jaxtyping
 import numpy as np
 import pytest
 
+from reproduction.tracking import open_store
+
 SOURCE = Path(__file__).parents[2] / "src"
 Command = Callable[..., "CompletedProcess[str]"]
 
@@ -64,6 +66,12 @@ def metrics_of(run: Path) -> dict[str, float]:
     metrics = json.loads((run / "metrics.json").read_text())
     assert isinstance(metrics, dict)
     return metrics
+
+
+def runs_of(uri: str, experiment: str = "semicrowd") -> list[Any]:
+    """The runs of an experiment of MLflow, the first one first."""
+    client, id = open_store(uri, experiment)
+    return list(client.search_runs([id], order_by=["attributes.start_time"]))
 
 
 @pytest.fixture

@@ -1,0 +1,214 @@
+"""New items through the command line, and the page of a run made anew."""
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from PIL import Image
+from sklearn.metrics import normalized_mutual_info_score
+
+import semicrowd
+from semicrowd.crowd import answer_files
+from semicrowd.crowd.simulate import two_coin
+
+from .conftest import Command, refused, rows_of
+
+
+@pytest.fixture
+def run(train: Command, tmp_path: Path, table: Path, answers: Path) -> Path:
+    """A finished run on the two groups of the table, of two restarts."""
+    done = train(table.name, answers.name, "model=scdc", "model.n_clusters=4", "model.epochs=5", "model.batch_size=10",
+                 "model.restarts=2", "model.init=cells", "model.init_epochs=20", "hydra.run.dir=run")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return tmp_path / "run"
+
+
+def test_new_items(predict: Command, run: Path, tmp_path: Path, table: Path, answers: Path) -> None:
+    # The run's own items, read anew without labels: the same clusters as in assignments.csv.
+    points = np.loadtxt(table, delimiter=",", skiprows=1, usecols=(0, 1))
+    np.save(tmp_path / "items.npy", points)
+    done = predict("run", "items.npy", "--annotations", answers.name, "--output", "with.csv")
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert (tmp_path / "with.csv").read_bytes() == (run / "assignments.csv").read_bytes()
+
+    # An earlier output is replaced; any other file is kept.
+    assert predict("run", "items.npy", "--output", "with.csv").returncode == 0
+    refused(predict("run", table.name, "--output", table.name), table.name)
+    assert np.array_equal(np.loadtxt(table, delimiter=",", skiprows=1, usecols=(0, 1)), points)
+
+    # From the features alone, on standard output, the same twice; only the answered items may differ.
+    alone = [predict("run", table.name).stdout for _ in range(2)]
+    assert alone[0] == alone[1]
+    rows = list(csv.DictReader(io.StringIO(alone[0])))
+    assert [row["annotated"] for row in rows] == ["0"] * 40
+    for row, own in zip(rows, rows_of(run / "assignments.csv"), strict=True):
+        assert own["annotated"] == "1" or row == own
+
+    # Answers move clusters: must-links tie an item between the groups to one of them.
+    np.save(tmp_path / "new.npy", np.array([[-5.0, -5.0], [-4.8, -5.2], [0.0, 0.0]], np.float32))
+    pairs = [f"{i},{j},{worker},1" for i, j in ((0, 1), (0, 2), (1, 2)) for worker in ("ann", "bob")]
+    files = {"tie.csv": pairs, "part 0.csv": pairs[::2], "part 1.csv": pairs[1::2]}
+    for name, lines in files.items():
+        (tmp_path / name).write_text("\n".join(["i,j,worker,label", *lines]) + "\n")
+    tied = predict("run", "new.npy", "--annotations", "tie.csv").stdout
+    assert len({row["cluster"] for row in csv.DictReader(io.StringIO(tied))}) == 1
+    assert predict("run", "new.npy", "--annotations", "part 0.csv", "--annotations", "part 1.csv").stdout == tied
+
+    np.save(tmp_path / "wide.npy", np.zeros((3, 5), np.float32))
+    (tmp_path / "stranger.csv").write_text("i,j,worker,label\n0,1,Zoe,1\n")
+    (tmp_path / "empty").mkdir()
+    for given, named in (
+        (["run", "wide.npy"], "wide.npy"),
+        (["run", "nowhere.npy"], "nowhere.npy"),
+        (["run", "new.npy", "--annotations", "stranger.csv"], "Zoe"),
+        (["empty", "new.npy"], "empty"),
+    ):
+        refused(predict(*given, "--output", "bad.csv"), named)
+    assert not (tmp_path / "bad.csv").exists()
+
+
+def test_a_messy_table_is_converted_as_in_the_run(train: Command, predict: Command, tmp_path: Path) -> None:
+    rng, kind = np.random.default_rng(0), np.arange(60) % 2
+    table = pd.DataFrame({
+        "id": [f"{k:03}" for k in range(60)], "x": rng.normal(size=60) + 50 * kind, "same": 99.0,
+        "kind": [["a", "b", "c"][k % 3] for k in range(60)], "day": pd.date_range("2020-01-01", periods=60),
+        "age": [31, 32, None] * 20, "remark": [f"said {k}" for k in range(60)],
+    })  # fmt: skip
+    table.to_csv(tmp_path / "items.csv", index=False, sep=";", decimal=",")
+    how = """data.read_csv={sep: ";", decimal: ","}"""
+    done = train("items.csv", how, "model=kmeans", "n_classes=2", "hydra.run.dir=run")
+    assert done.returncode == 0, done.stderr
+    assert "column remark" in done.stderr
+    expected = (tmp_path / "run" / "assignments.csv").read_text()
+    mixed = table[["day", "kind", "age", "id", "x"]].assign(more=1)
+    mixed.to_csv(tmp_path / "new.csv", index=False, sep=";", decimal=",")
+    done = predict("run", "new.csv")
+    assert (done.returncode, done.stdout) == (0, expected), done.stderr
+    model = semicrowd.load(tmp_path / "run" / "model.pt")
+    assert [str(label) for label in model.predict(mixed)] == [row.split(",")[1] for row in expected.split()[1:]]
+    mixed.drop(columns="x").to_csv(tmp_path / "fewer.csv", index=False, sep=";")
+    refused(predict("run", "fewer.csv"), "fewer.csv", "column x")
+
+
+@pytest.mark.usefixtures("quick_cotraining")
+@pytest.mark.parametrize("name", ["kmeans", "bayes", "cotrain", "dpm", "mcvc", "crowd_only"])
+def test_the_model_of_a_run_has_the_numbers_of_the_run(
+    name: str, train: Command, predict: Command, tmp_path: Path
+) -> None:
+    draws, kind = np.random.default_rng(0), np.repeat([0, 1, 2, 3], [6, 9, 30, 15])
+    points = np.array([[0, 0], [9, 0], [0, 9], [9, 9]])[kind] + draws.normal(size=(60, 2))
+    np.save(tmp_path / "items.npy", points)
+    answers = two_coin(kind, draws, num_annotators=3, pairs_per_annotator=80, num_annotated=30)
+    answer_files.write(answers, tmp_path / "answers.csv")
+    short = {
+        "bayes": ("model.n_clusters=6", "model.epochs=2", "model.init=cells", "model.init_epochs=20"),
+        "mcvc": ("model.n_restarts=2",), "dpm": ("model.n_sweeps=20",),
+    }  # fmt: skip
+    done = train("items.npy", "answers.csv", "n_classes=4", f"model={name}", *short.get(name, ()), "hydra.run.dir=run")
+    assert done.returncode == 0, done.stderr
+    model, assigned = semicrowd.load(tmp_path / "run" / "model.pt"), pd.read_csv(tmp_path / "run" / "assignments.csv")
+    assert np.array_equal(assigned["cluster"], model.labels_)
+    if name == "crowd_only":
+        refused(predict("run", "items.npy"), "SignedSpectral")
+        return
+    found = model.predict(points)
+    assert (assigned["cluster"] == found).mean() > 0.9, "answers can change some"
+    new = predict("run", "items.npy")
+    assert np.array_equal(pd.read_csv(io.StringIO(new.stdout))["cluster"], found)
+    if name == "kmeans":  # features alone decide
+        assert np.bincount(found).tolist() == [30, 15, 9, 6]
+
+
+def _pictures(folder: Path, scale: int = 1) -> np.ndarray:
+    """Forty pictures of 10 × 10, half of them light above, half light below; one is grey, one larger."""
+    rng = np.random.default_rng(0)
+    (folder / "pictures").mkdir()
+    kinds = np.arange(40) % 2
+    for number, kind in enumerate(kinds):
+        pixels = rng.integers(0, 60, (10, 10, 3))
+        pixels[slice(0, 5) if kind else slice(5, 10)] += 150
+        image = Image.fromarray(pixels.astype(np.uint8))
+        if number == 3:
+            image = image.convert("L")
+        side = scale * (40 if number == 5 else 10)
+        image.resize((side, side), Image.Resampling.NEAREST).save(folder / "pictures" / f"{number:02}.png")
+    pairs = [(i, j) for i in range(12) for j in range(i)]
+    rows = [f"{i:02}.png,{j:02}.png,{worker},{int(kinds[i] == kinds[j])}" for worker in "ab" for i, j in pairs]
+    (folder / "answers.csv").write_text("\n".join(["i,j,worker,label", *rows]) + "\n")
+    return kinds
+
+
+@pytest.mark.usefixtures("quick_cotraining")
+def test_pictures_are_called_by_their_files_and_new_ones_are_placed(
+    train: Command, predict: Command, tmp_path: Path
+) -> None:
+    kinds = _pictures(tmp_path)
+    done = train("pictures", "answers.csv", "data.size=10", "hydra.run.dir=run")
+    assert done.returncode == 0, done.stderr
+    config = yaml.safe_load((tmp_path / "run" / "config.yaml").read_text())
+    assert config["choices"]["model"] == "cotrain"
+    assert config["image_shape"] == [3, 10, 10]
+    rows = rows_of(tmp_path / "run" / "assignments.csv")
+    assert [row["item"] for row in rows] == [f"{number:02}.png" for number in range(40)]
+    assert normalized_mutual_info_score(kinds, [row["cluster"] for row in rows]) > 0.9
+    (tmp_path / "new").mkdir()
+    for number in (30, 31):
+        (tmp_path / "pictures" / f"{number}.png").rename(tmp_path / "new" / f"{number}.png")
+    new = predict("run", "new")
+    assert new.returncode == 0, new.stderr
+    found = list(csv.DictReader(new.stdout.splitlines()))
+    assert [(row["item"], row["cluster"]) for row in found] == [(row["item"], row["cluster"]) for row in rows[30:32]]
+    for number in (30, 31):  # grey ones, for a run in colour
+        path = tmp_path / "new" / f"{number}.png"
+        Image.open(path).convert("L").save(path)
+    assert len(predict("run", "new").stdout.splitlines()) == 3
+
+
+def test_new_pictures_are_seen_by_the_network_of_the_run(
+    train: Command, predict: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _pictures(tmp_path, scale=12)
+
+    def network(pictures: Sequence[np.ndarray]) -> np.ndarray:
+        """The brightness of the upper and the lower half."""
+        halves = [[picture[:60].mean(), picture[60:].mean()] for picture in pictures]
+        return np.pad(np.array(halves, np.float32), ((0, 0), (0, 1278)))
+
+    monkeypatch.setattr("semicrowd.data.embedding.efficientnet_lite0", lambda: network)
+    done = train("pictures", "answers.csv", "model=kmeans", "n_classes=2", "hydra.run.dir=run")
+    assert done.returncode == 0, done.stderr
+    rows = rows_of(tmp_path / "run" / "assignments.csv")
+    refused(predict("run", "pictures/30.png"), "pictures/30.png")
+    every = predict("run", "pictures")
+    assert every.returncode == 0, every.stderr
+    found = list(csv.DictReader(every.stdout.splitlines()))
+    assert [row["cluster"] for row in found] == [row["cluster"] for row in rows]
+    assert len({row["cluster"] for row in rows}) == 2
+
+
+@pytest.mark.usefixtures("table", "answers")
+def test_questions_are_asked_and_a_page_can_be_made_anew(train: Command, tmp_path: Path) -> None:
+    from reproduction.run import rebuild
+
+    done = train("items.csv", "answers.csv", "model=kmeans", "questions=7", f"hydra.run.dir={tmp_path}/run")
+    assert done.returncode == 0, done.stderr
+    assert len(rows_of(tmp_path / "run" / "questions.csv")) == 7
+    page = tmp_path / "run" / "report.html"
+    text = page.read_text()
+    assert "items.csv" in text
+    page.unlink()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path)
+        assert rebuild(Path("run")).read_text() == text
+        with (tmp_path / "items.csv").open("a") as file:
+            file.write("1,2,a\n")
+        with pytest.raises(semicrowd.UserError, match=r"items\.csv"):
+            rebuild(Path("run"))
+        with pytest.raises(semicrowd.UserError, match="nowhere"):
+            rebuild(Path("nowhere"))
+    assert page.read_text() == text
