@@ -4,7 +4,7 @@ import os
 import sys
 from importlib import import_module
 
-from semicrowd.errors import without_traceback
+from reproduction.commandline import without_traceback
 
 #: Command → the module whose ``main`` takes its arguments, and what it does.
 COMMANDS = {

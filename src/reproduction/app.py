@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from omegaconf import DictConfig, open_dict
 
-from semicrowd.errors import UserError, without_traceback
+from reproduction.commandline import without_traceback
+from semicrowd.errors import UserError
 from semicrowd.files import check_exists, expanded
 
 if TYPE_CHECKING:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from reproduction.commandline import without_traceback
 from reproduction.files import assignment_csv, check_finished, read_config
-from semicrowd.errors import UserError, without_traceback
+from semicrowd.errors import UserError
 from semicrowd.files import MODEL, PROVENANCE, check_exists, read_object, write_text
 
 if TYPE_CHECKING:

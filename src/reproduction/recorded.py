@@ -21,8 +21,9 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
+from reproduction.commandline import without_traceback
 from reproduction.files import read_config, read_metrics, revision
-from semicrowd.errors import UserError, without_traceback
+from semicrowd.errors import UserError
 from semicrowd.files import PROVENANCE, read_object, write_csv, write_json
 from semicrowd.nets.mlp import native_bfloat16
 

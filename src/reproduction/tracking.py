@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from semicrowd.errors import UserError, without_traceback
+from reproduction.commandline import without_traceback
+from semicrowd.errors import UserError
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient

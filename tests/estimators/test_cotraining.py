@@ -14,7 +14,6 @@ from semicrowd import SCDC, CoTraining, UnreliableResultWarning, load
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.simulate import two_coin
 from semicrowd.data.generated import load_pinwheel
-from semicrowd.fitting.monitor import Monitor
 from semicrowd.starts import portfolio
 
 TABLE, KINDS = make_blobs(120, 3, centers=3, cluster_std=1.2, random_state=2)

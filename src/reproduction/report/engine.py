@@ -20,8 +20,9 @@ import yaml
 from matplotlib.figure import Figure
 from scipy import stats
 
+from reproduction.commandline import without_traceback
 from reproduction.report.runs import RECORDED, RESULTS, commands, comparable, format_ranges, read_runs, select
-from semicrowd.errors import UserError, without_traceback
+from semicrowd.errors import UserError
 from semicrowd.figures.style import save
 from semicrowd.files import write_text
 

@@ -21,9 +21,10 @@ from jaxtyping import Float
 from joblib import Parallel, delayed
 from torch import Tensor, nn
 
+from reproduction.commandline import without_traceback
 from semicrowd.data.encoded import ENCODED, FOLDER, TRAINED, keep_codes, to_encode, to_train
 from semicrowd.data.fetch import data_root
-from semicrowd.errors import UserError, without_traceback
+from semicrowd.errors import UserError
 from semicrowd.files import write_atomic, write_csv
 from semicrowd.nets import descend
 from semicrowd.nets.mlp import MLP, RestartLayer, set_precision

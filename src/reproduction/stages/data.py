@@ -4,10 +4,10 @@ import argparse
 import sys
 from pathlib import Path
 
+from reproduction.commandline import without_traceback
 from semicrowd.data import cifar10, faces
 from semicrowd.data.components import SCALINGS, axes_place, keep, place, principal_axes, principal_components
 from semicrowd.data.fetch import PUBLIC, data_root, fetch
-from semicrowd.errors import without_traceback
 
 #: The SCDC paper's number of components of the faces (section 5.2).
 FACE_COMPONENTS = 20

@@ -19,10 +19,11 @@ from sklearn.base import TransformerMixin, clone
 from sklearn.cluster import KMeans
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
 
+from reproduction.commandline import without_traceback
 from semicrowd.crowd.links import blocks_of
 from semicrowd.data import answers
 from semicrowd.data.benchmark import load_benchmark
-from semicrowd.errors import UserError, without_traceback
+from semicrowd.errors import UserError
 from semicrowd.files import write_csv
 from semicrowd.methods.ckm import CKM, block_means
 from semicrowd.methods.slpd import SLPD, Table

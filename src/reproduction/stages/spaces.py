@@ -18,10 +18,11 @@ from joblib import Parallel, delayed
 from omegaconf import DictConfig, OmegaConf
 from sklearn.manifold import TSNE
 
+from reproduction.commandline import without_traceback
 from reproduction.stages.autoencoder import decoded
 from semicrowd.data import Dataset
 from semicrowd.data.fetch import data_root
-from semicrowd.errors import UserError, without_traceback
+from semicrowd.errors import UserError
 from semicrowd.estimators.base import CrowdClusterer
 from semicrowd.estimators.persistence import load
 from semicrowd.files import MODEL, write_arrays, write_csv
