@@ -20,6 +20,8 @@ from semicrowd.files import read_object
 
 RESULTS = Path("results")
 RECORDED = Path("recorded/runs")
+#: Arguments that never change a number.
+_NO_NUMBER = ("figures", "verbose", "logger", "memory")
 
 
 def read_runs(results: Path = RESULTS, recorded: Path = RECORDED) -> pd.DataFrame:
@@ -32,7 +34,7 @@ def read_runs(results: Path = RESULTS, recorded: Path = RECORDED) -> pd.DataFram
     failed, unfinished), ``message``, ``folder``, ``arguments`` (of src/train.py), ``commit``, ``recorded``, and of a
     recorded run ``experiment``, the name of its file.
     """
-    rows = [_of_folder(path.parent) for path in sorted(results.glob("**/config.yaml"))]
+    rows = [_of_folder(path.parent) for path in sorted(results.glob("*/*/config.yaml"))]
     for path in sorted(recorded.glob("*.json")):
         for run in json.loads(path.read_text(encoding="utf-8"))["runs"]:
             kept = {name: run[name] for name in ("seed", "status", "message", "commit", "arguments")}
@@ -48,18 +50,21 @@ def _of_folder(folder: Path) -> dict[str, Any]:
     # LibYAML's loader reads a thousand configurations in a second; the default loader is much slower.
     config = yaml.load((folder / "config.yaml").read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
     metrics, origin = read_object(folder / "metrics.json"), read_object(folder / "provenance.json")
-    restarts, workers, jobs = (
+    restarts, workers = (
         pd.read_csv(path) if path.is_file() else pd.DataFrame()
-        for path in (folder / "restarts.csv", folder / "workers.csv", folder.parent / "jobs.csv")
+        for path in (folder / "restarts.csv", folder / "workers.csv")
     )
     row = _row(config, metrics, restarts.to_dict("list"), origin.get("annotations") or {})
     weights = workers["weight"].head(10) if "weight" in workers else ()
     row |= {f"workers/weight_{number}": weight for number, weight in enumerate(weights, start=1)}
-    errors = dict(zip(jobs["folder"].map(lambda one: Path(one).name), jobs["error"], strict=True)) if len(jobs) else {}
-    status = "finished" if metrics else "failed" if folder.name in errors else "unfinished"
+    status, message = "finished" if metrics else "unfinished", ""
+    if not metrics and (path := folder.parent / "jobs.csv").is_file():
+        jobs = pd.read_csv(path, dtype=str, keep_default_na=False)
+        errors = [job["error"] for job in jobs.to_dict("records") if Path(job["folder"]).name == folder.name]
+        status, message = "failed", "".join(errors)
     return row | {
         "seed": config["seed"], "status": status,
-        "message": "" if metrics else str(errors.get(folder.name, "")), "commit": origin.get("git_commit") or "",
+        "message": message, "commit": origin.get("git_commit") or "",
         "arguments": origin.get("overrides", []), "recorded": False, "folder": folder.as_posix(),
     }  # fmt: skip
 
@@ -132,6 +137,7 @@ def commands(runs: pd.DataFrame) -> list[str]:
     sweeps: dict[tuple[str, ...], dict[str, list[str]]] = {}
     for arguments in runs["arguments"]:
         values = dict(argument.partition("=")[::2] for argument in arguments)
+        values = {name: value for name, value in values.items() if name not in _NO_NUMBER}
         sweep = sweeps.setdefault(tuple(values), {name: [] for name in values})
         for name, value in values.items():
             sweep[name] += [value] if value not in sweep[name] else []
