@@ -115,8 +115,8 @@ def summarise(runs: pd.DataFrame, metric: str | Sequence[str], take: str = "mean
     UserError
         If a number is infinite: such a run has failed and must not hide in a mean.
     """
-    lost = runs[runs["status"] != "finished"]
-    remark = "; ".join(f"seed {seed} {status}" for seed, status in zip(lost["seed"], lost["status"], strict=True))
+    ends = zip(runs["seed"], runs["status"], strict=True)
+    remark = "; ".join(f"seed {seed} {status}" for seed, status in ends if status != "finished")
     for name in [metric] if isinstance(metric, str) else metric:
         values = runs[name].dropna().astype(float) if name in runs else pd.Series(dtype=float)
         if values.empty:
@@ -156,8 +156,13 @@ def fill(exhibit: Mapping[str, Any], runs: pd.DataFrame) -> list[Row]:
         ]
         for at in product(*values):
             here = {name: select(of, dict(zip(each, at, strict=True))) for name, of in found.items()}
+            # The pipeline's runs, and recorded ones: they are not mixed.
+            parts = {name: [of[of["recorded"] == kept] for kept in (False, True)] for name, of in here.items()}
             cells = {
-                quantity: {name: _both(of, metric, spec.get("take", "mean")) for name, of in here.items()}
+                quantity: {
+                    name: [one for of in both if (one := summarise(of, metric, spec.get("take", "mean"))) is not None]
+                    for name, both in parts.items()
+                }
                 for quantity, metric in merged["metrics"].items()
             }
             label = spec["row"].format(*(f"{one:g}" if isinstance(one, float) else one for one in at))
@@ -167,12 +172,6 @@ def fill(exhibit: Mapping[str, Any], runs: pd.DataFrame) -> list[Row]:
 
 def _printed(paper: Mapping[str, Any]) -> dict[str, tuple[float, float | None]]:
     return {name: tuple(value) if isinstance(value, list) else (value, None) for name, value in paper.items()}
-
-
-def _both(runs: pd.DataFrame, metric: str | Sequence[str], take: str) -> list[Summary]:
-    """The pipeline's runs and recorded ones, which are not mixed."""
-    both = (summarise(runs[runs["recorded"].astype(bool) == recorded], metric, take) for recorded in (False, True))
-    return [summary for summary in both if summary is not None]
 
 
 def _differences(exhibit: Mapping[str, Any], rows: Sequence[Row]) -> Iterator[Row]:
@@ -205,11 +204,9 @@ def paired(of: pd.DataFrame, minus: pd.DataFrame, test_to_train: float | None = 
     """
     compared = ("value", "data", "answers.num_pairs", "answers.simulated", *_PAIRED)
     first, second = (
-        one[[name for name in one if name in compared or str(name).startswith("data.")]].drop_duplicates(
-            [name for name in _PAIRED if name in one]
-        )
-        for one in (of, minus)
-    )
+        one[[name for name in one if name in compared or (str(name).startswith("data.") and one[name].notna().any())]]
+        .drop_duplicates([name for name in _PAIRED if name in one]) for one in (of, minus)
+    )  # fmt: skip
     pairs = first.merge(second, on=[name for name in _PAIRED if name in of and name in minus], suffixes=("", "/other"))
     same, same_data = pd.Series(True, pairs.index), pairs.get("data", 0) == pairs.get("data/other", 0)
     for name in first:
@@ -281,7 +278,8 @@ def _section(exhibit: Mapping[str, Any], runs: pd.DataFrame, module: ModuleType,
         for quantity, columns in row.cells.items():
             texts: dict[str, list[dict[str, Any]]] = {column: [] for column in shown}
             for column, one in [(name, one) for name in shown for one in columns.get(name, ())]:
-                kept = "recorded, " if one.runs["recorded"].iloc[0] else ""
+                share = one.runs["recorded"].mean()
+                kept = "recorded, " if share == 1 else "partly recorded, " if share else ""
                 seeds = format_ranges(one.runs["seed"])
                 text = f"{format_number(one.mean, one.sd, quantity)} ({kept}n {one.n}, seeds {seeds})"
                 number = source((row.key, column, kept), one.runs, deviations(row, one))

@@ -15,7 +15,6 @@ import pandas as pd
 import yaml
 from hydra.utils import instantiate
 
-from semicrowd.data import Dataset
 from semicrowd.files import read_object
 
 RESULTS = Path("results")
@@ -116,11 +115,11 @@ def select(runs: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
     return runs[chosen]
 
 
-def data_of(run: pd.Series) -> Dataset:
-    """The training items of a run of the pipeline, with their true classes."""
+def data_of(run: pd.Series) -> tuple[np.ndarray, np.ndarray]:
+    """Features [N, D] and true classes [N] of the training items of a run of the pipeline."""
     config = yaml.safe_load((Path(run["folder"]) / "config.yaml").read_text(encoding="utf-8"))
-    data: Dataset = instantiate(config["data"], _convert_="all")
-    return data
+    data = instantiate(config["data"], _convert_="all")
+    return data.features, data.labels
 
 
 def format_ranges(numbers: Iterable[int]) -> str:

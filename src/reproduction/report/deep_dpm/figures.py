@@ -14,6 +14,7 @@ from semicrowd.estimators.persistence import load
 from semicrowd.figures.images import draw_grid
 from semicrowd.figures.plane import Panel, draw_panels
 from semicrowd.figures.style import look, new_figure, tidy
+from semicrowd.files import MODEL
 
 SPACES = ("autoencoder", "flow")
 _METHODS = {
@@ -64,11 +65,11 @@ def synthetic(rows: Sequence[Row], runs: pd.DataFrame, folder: Path) -> list[Ima
         if run is None:
             continue
         name = row.label.partition(",")[0]
-        data, model = data_of(run), load(Path(run["folder"]) / "model.pt")
-        panels = [Panel(f"{name}: the points", model.scaler_.transform(data.features), data.labels)]
-        panels += [Panel(f"after {n} epochs", model.transform(data.features, n), data.labels) for n in model.epochs_]
+        (features, labels), model = data_of(run), load(Path(run["folder"]) / MODEL)
+        panels = [Panel(f"{name}: the points", model.scaler_.transform(features), labels)]
+        panels += [Panel(f"after {n} epochs", model.transform(features, n), labels) for n in model.epochs_]
         circles = np.column_stack([model.means_, _DEVIATIONS / np.sqrt(model.precisions_)])
-        points, clusters = model.transform(data.features), model.predict(data.features)
+        points, clusters = model.transform(features), model.predict(features)
         panels.append(Panel(f"{model.n_clusters_} clusters found", points, clusters, circles))
         path = Path(f"figures/deep-dpm-{row.key}.png")
         draw_panels(f"{name}: the flow's space", panels, folder / path)

@@ -31,7 +31,7 @@ def prepare(runs: pd.DataFrame, results: Path) -> pd.DataFrame:  # noqa: ARG001 
 
 def curve(run: pd.Series) -> pd.DataFrame:
     """Mean over chains of ``seconds`` and ``f1``, by sweep, for the partitions that a run has saved."""
-    samples, labels = read_npz(Path(run["folder"]) / "partitions.npz"), data_of(run).labels
+    samples, (_, labels) = read_npz(Path(run["folder"]) / "partitions.npz"), data_of(run)
     scores = [pairwise_f1(labels, partition) for partition in samples["partitions"]]
     frame = pd.DataFrame({"chain": samples["chain"], "sweep": samples["sweep"], "f1": scores})
     chains = pd.read_csv(Path(run["folder"]) / "chains.csv")
@@ -43,11 +43,11 @@ def two_chains(rows: Sequence[Row], runs: pd.DataFrame, folder: Path) -> list[Im
     shown = {row.label: run for row in rows if (run := row.first_run()) is not None}
     if not shown:
         return []
-    data = data_of(next(iter(shown.values())))
-    panels = [Panel("the two chains", data.features, data.labels)]
+    features, labels = data_of(next(iter(shown.values())))
+    panels = [Panel("the two chains", features, labels)]
     for method, run in shown.items():
         clusters = pd.read_csv(Path(run["folder"]) / "assignments.csv")["cluster"].to_numpy()
-        panels.append(Panel(f"{method}: {len(np.unique(clusters))} clusters", data.features, clusters))
+        panels.append(Panel(f"{method}: {len(np.unique(clusters))} clusters", features, clusters))
     path = Path("figures/bnp-chains.png")
     draw_panels("Two chains of Gaussians: clusters found", panels, folder / path)
     caption = f"Two chains: {'; '.join(panel.title for panel in panels)}."

@@ -46,13 +46,13 @@ def pinwheel(rows: Sequence[Row], runs: pd.DataFrame, folder: Path) -> list[Imag
     shown = [run for run in (without, asked) if run is not None]
     if not shown:
         return []
-    data = data_of(shown[0])
-    panels = [Panel("a: true classes", data.features, data.labels)]
+    features, labels = data_of(shown[0])
+    panels = [Panel("a: true classes", features, labels)]
 
     def add(title: str, run: pd.Series, clusters: np.ndarray) -> None:
-        scores = clustering_scores(data.labels, clusters)
+        scores = clustering_scores(labels, clusters)
         numbers = f"{len(np.unique(clusters))} clusters, accuracy {scores['acc']:.3f}, NMI {scores['nmi']:.3f}"
-        panels.append(Panel(f"{title} (seed {run['seed']}): {numbers}", data.features, clusters))
+        panels.append(Panel(f"{title} (seed {run['seed']}): {numbers}", features, clusters))
 
     if without is not None:
         place = Path(without["folder"])
