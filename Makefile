@@ -28,7 +28,7 @@ demo: setup  ## a first look in two minutes: the pinwheel without and with answe
 test: setup  ## run the tests (all but the slow ones) on two cores
 	$(PY) -m pytest -q -n 2 --dist worksteal -m "not slow"
 
-test-nightly: setup  ## fetch the real data and run what `make test` leaves out: slow tests, real data (an hour)
+test-nightly: setup  ## fetch the real data and run what `make test` leaves out: slow tests, real data, bars of quality (an hour)
 	-$(PY) -m dvc repro -q --keep-going fetch
 	$(PY) -m pytest -q -n 2 --dist worksteal -rs -m "slow or needs_data"
 
