@@ -70,7 +70,7 @@ class Row:
     label: str
     key: str
     at: tuple[Any, ...]
-    paper: dict[str, tuple[float, float | None]]
+    paper: dict[str, list[Any]]
     cells: dict[str, dict[str, list[Summary]]]
     spec: Mapping[str, Any] = field(default_factory=dict)
 
@@ -166,12 +166,9 @@ def fill(exhibit: Mapping[str, Any], runs: pd.DataFrame) -> list[Row]:
                 for quantity, metric in merged["metrics"].items()
             }
             label = spec["row"].format(*(f"{one:g}" if isinstance(one, float) else one for one in at))
-            rows.append(Row(label, spec.get("key", spec["row"]), at, _printed(spec.get("paper", {})), cells, merged))
+            paper = {name: one if isinstance(one, list) else [one, None] for name, one in spec.get("paper", {}).items()}
+            rows.append(Row(label, spec.get("key", spec["row"]), at, paper, cells, merged))
     return [*rows, *_differences(exhibit, rows)]
-
-
-def _printed(paper: Mapping[str, Any]) -> dict[str, tuple[float, float | None]]:
-    return {name: tuple(value) if isinstance(value, list) else (value, None) for name, value in paper.items()}
 
 
 def _differences(exhibit: Mapping[str, Any], rows: Sequence[Row]) -> Iterator[Row]:
@@ -285,13 +282,14 @@ def _section(exhibit: Mapping[str, Any], runs: pd.DataFrame, module: ModuleType,
                 number = source((row.key, column, kept), one.runs, deviations(row, one))
                 texts[column].append({"text": text, "remark": one.remark, "source": number})
             if quantity in row.paper or any(texts.values()):
-                paper = format_number(*row.paper[quantity], quantity) if quantity in row.paper else "–"
+                mean, sd = row.paper.get(quantity, (None, None))
+                paper = "–" if mean is None else format_number(mean, sd, quantity)
                 table.append({"row": row.label, "quantity": quantity, "paper": paper, "cells": texts,
                               "missing": missing, "remark": row.spec.get("remark", "")})  # fmt: skip
     try:
         for name in exhibit.get("figures", ()):
             images += [{"path": one.path, "caption": one.caption, "source": source((one.path,), one.runs)}
-                       for one in getattr(module, name)(rows, runs, folder)]  # fmt: skip
+                       for one in getattr(module, name)(rows, folder)]  # fmt: skip
     except (UserError, FileNotFoundError) as error:  # a report may be made of pulled results, without the data
         problem = f"Not drawn here: {error}"
     counted = {row.key: row.has_runs for row in rows if row.paper} or {row.key: row.has_runs for row in rows}

@@ -43,7 +43,7 @@ def drawn(paper: str, key: str, results: Path, folder: Path) -> tuple[list[Row],
     (folder / "figures").mkdir(parents=True, exist_ok=True)
     runs = module.prepare(read_runs(results, Path("/nowhere")), results)
     rows = fill(one, runs)
-    images: list[Image] = [image for name in one["figures"] for image in getattr(module, name)(rows, runs, folder)]
+    images: list[Image] = [image for name in one["figures"] for image in getattr(module, name)(rows, folder)]
     for image in images:
         assert (folder / image.path).read_bytes().startswith(b"\x89PNG")
         assert len(image.runs)

@@ -57,7 +57,7 @@ def prepare(runs: pd.DataFrame, results: Path) -> pd.DataFrame:
     return pd.concat([runs, *added], ignore_index=True)
 
 
-def synthetic(rows: Sequence[Row], runs: pd.DataFrame, folder: Path) -> list[Image]:  # noqa: ARG001
+def synthetic(rows: Sequence[Row], folder: Path) -> list[Image]:
     """Fig. 1: the flow's space after each epoch that the first run saved, and the clusters at the end."""
     images = []
     for row in rows:
@@ -78,7 +78,7 @@ def synthetic(rows: Sequence[Row], runs: pd.DataFrame, folder: Path) -> list[Ima
     return images
 
 
-def spaces(rows: Sequence[Row], runs: pd.DataFrame, folder: Path) -> list[Image]:  # noqa: ARG001
+def spaces(rows: Sequence[Row], folder: Path) -> list[Image]:
     """Fig. 2: a row of panels for each method, a panel for each data set, bars of the two spaces."""
     measures = ("ARI", "F", "V")
     pairs: dict[str, dict[str, list[Row]]] = {"Dirichlet process mixture": {}, "k-means": {}}
@@ -116,12 +116,12 @@ def _bars(axes, numbers: Sequence[Summary], rank: int, label: str) -> None:  # t
              error_kw={"lw": 1})  # fmt: skip
 
 
-def embedding(rows: Sequence[Row], runs: pd.DataFrame, folder: Path) -> list[Image]:  # noqa: ARG001
+def embedding(rows: Sequence[Row], folder: Path) -> list[Image]:
     """Fig. 3: t-SNE of the autoencoder's features, and of the flow's after some epochs."""
-    mine = runs[runs["data"] == "embedding"]
-    if mine.empty:
+    found = rows[0].number("share")
+    if found is None:
         return []
-    arrays = read_npz(Path(mine["folder"].iloc[0]))
+    arrays = read_npz(Path(found.runs["folder"].iloc[0]))
     points, labels, epochs = arrays["points"], arrays["labels"], arrays["epochs"].tolist()
     figure = new_figure(4.2 * len(points), 4.6, "MNIST: t-SNE while the flow learns")
     for axes, plane, epoch in zip(figure.subplots(1, len(points), squeeze=False)[0], points, epochs, strict=True):
@@ -135,17 +135,17 @@ def embedding(rows: Sequence[Row], runs: pd.DataFrame, folder: Path) -> list[Ima
     figure.legend(*axes.get_legend_handles_labels(), loc="outside right center", frameon=False, markerscale=3)
     shown = ", ".join(map(str, epochs[1:]))
     caption = f"MNIST, 2,500 images: t-SNE of the autoencoder's features and after epochs {shown}."
-    return drawn(figure, folder, "deep-dpm-tsne", caption, [mine])
+    return drawn(figure, folder, "deep-dpm-tsne", caption, [found.runs])
 
 
-def digits(rows: Sequence[Row], runs: pd.DataFrame, folder: Path) -> list[Image]:  # noqa: ARG001
+def digits(rows: Sequence[Row], folder: Path) -> list[Image]:
     """Fig. 4: a row of generated images for each digit."""
-    mine = runs[runs["data"] == "digits"]
-    if mine.empty:
+    found = rows[0].number("number")
+    if found is None:
         return []
-    arrays = read_npz(Path(mine["folder"].iloc[0]))
+    arrays = read_npz(Path(found.runs["folder"].iloc[0]))
     images, classes = arrays["images"], [str(name) for name in arrays["classes"]]
     figure = new_figure(9.6, 0.4 * len(images) + 0.8, "MNIST: digits generated around cluster centres")
     draw_grid(figure.subplots(), images, (28, 28), classes)
     caption = f"Digits generated from the largest Gaussians of {', '.join(classes)}."
-    return drawn(figure, folder, "deep-dpm-digits", caption, [mine])
+    return drawn(figure, folder, "deep-dpm-digits", caption, [found.runs])

@@ -38,7 +38,7 @@ def curve(run: pd.Series) -> pd.DataFrame:
     return frame.merge(chains, on=["chain", "sweep"]).groupby("sweep")[["seconds", "f1"]].mean()
 
 
-def two_chains(rows: Sequence[Row], runs: pd.DataFrame, folder: Path) -> list[Image]:  # noqa: ARG001
+def two_chains(rows: Sequence[Row], folder: Path) -> list[Image]:
     """Fig. 2: the points and the clusters of each method's first run."""
     shown = {row.label: run for row in rows if (run := row.first_run()) is not None}
     if not shown:
@@ -54,7 +54,7 @@ def two_chains(rows: Sequence[Row], runs: pd.DataFrame, folder: Path) -> list[Im
     return [Image(path, caption, pd.DataFrame(list(shown.values())))]
 
 
-def widths(rows: Sequence[Row], runs: pd.DataFrame, folder: Path) -> list[Image]:  # noqa: ARG001
+def widths(rows: Sequence[Row], folder: Path) -> list[Image]:
     """Fig. 3: NMI and K against w, a line for each method; DPM dashed."""
     quantities = {"NMI": "NMI", "clusters": "K"}
     methods = {"ddpm_s": "DDPM-S", "ddpm_l": "DDPM-L"}
@@ -86,7 +86,7 @@ def widths(rows: Sequence[Row], runs: pd.DataFrame, folder: Path) -> list[Image]
     return drawn(figure, folder, "bnp-prior-of-hyperplanes", caption, shown)
 
 
-def times(rows: Sequence[Row], runs: pd.DataFrame, folder: Path) -> list[Image]:  # noqa: ARG001
+def times(rows: Sequence[Row], folder: Path) -> list[Image]:
     """Fig. 4: a line for each method, means over chains."""
     shown = {row.label: run for row in rows if (run := row.first_run()) is not None}
     if not shown:

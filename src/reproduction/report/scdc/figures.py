@@ -40,7 +40,7 @@ def _row(rows: Sequence[Row], key: str) -> Row:
     return next(row for row in rows if row.key == key)
 
 
-def pinwheel(rows: Sequence[Row], runs: pd.DataFrame, folder: Path) -> list[Image]:  # noqa: ARG001
+def pinwheel(rows: Sequence[Row], folder: Path) -> list[Image]:
     """Fig. 2: panels a to d of the first seed; titles have the scores of the clusters that are drawn."""
     without, asked = _row(rows, "none").first_run(), _row(rows, "two_coin").first_run()
     shown = [run for run in (without, asked) if run is not None]
@@ -69,18 +69,18 @@ def pinwheel(rows: Sequence[Row], runs: pd.DataFrame, folder: Path) -> list[Imag
     return [Image(path, caption, pd.DataFrame(shown))]
 
 
-def face_all(rows: Sequence[Row], runs: pd.DataFrame, folder: Path) -> list[Image]:  # noqa: ARG001
+def face_all(rows: Sequence[Row], folder: Path) -> list[Image]:
     """Fig. 3a."""
     return _face(rows, "Face, pairs over all images", "face-all", folder)
 
 
-def face_100(rows: Sequence[Row], runs: pd.DataFrame, folder: Path) -> list[Image]:  # noqa: ARG001
+def face_100(rows: Sequence[Row], folder: Path) -> list[Image]:
     """Fig. 3b."""
     shown = [row for row in rows if row.key != "deep_mcvc"]
     return _face(shown, "Face, pairs over 100 images", "face-100", folder)
 
 
-def face_deep_mcvc(rows: Sequence[Row], runs: pd.DataFrame, folder: Path) -> list[Image]:  # noqa: ARG001
+def face_deep_mcvc(rows: Sequence[Row], folder: Path) -> list[Image]:
     """Fig. 5."""
     return _face(rows, "Face, pairs over 100 images, deep MCVC", "face-100-deep-mcvc", folder)
 
@@ -126,7 +126,7 @@ def _face(rows: Sequence[Row], title: str, name: str, folder: Path) -> list[Imag
     return drawn(figure, folder, name, caption, shown)
 
 
-def face_weights(rows: Sequence[Row], runs: pd.DataFrame, folder: Path) -> list[Image]:  # noqa: ARG001
+def face_weights(rows: Sequence[Row], folder: Path) -> list[Image]:
     """Fig. 3c: estimated weights of the annotators beside the true ones, which are in the names of the quantities."""
     models = [row for row in rows if row.key in _MODELS and row.first_run() is not None]
     if not models:
@@ -157,7 +157,7 @@ def face_weights(rows: Sequence[Row], runs: pd.DataFrame, folder: Path) -> list[
     return drawn(figure, folder, "face-weights", caption, shown)
 
 
-def tasks(rows: Sequence[Row], runs: pd.DataFrame, folder: Path) -> list[Image]:  # noqa: ARG001
+def tasks(rows: Sequence[Row], folder: Path) -> list[Image]:
     """Accuracy on MNIST against the number of tasks, and the paper's two numbers; if at least two points have runs."""
     ends = {0: _row(rows, "bayes_none"), 91: _row(rows, "bayes_crowd")}
     points = ends | {int(row.at[0]): row for row in rows if row.key == "tasks"}
@@ -183,7 +183,7 @@ def tasks(rows: Sequence[Row], runs: pd.DataFrame, folder: Path) -> list[Image]:
     return drawn(figure, folder, "mnist-tasks", caption, [one.runs for one in found.values()])
 
 
-def training(rows: Sequence[Row], runs: pd.DataFrame, folder: Path) -> list[Image]:  # noqa: ARG001
+def training(rows: Sequence[Row], folder: Path) -> list[Image]:
     """Fig. 4a, for the paper's protocol and for our default."""
     images = []
     for column, name in (("protocol", "the paper's protocol"), ("ours", "our default")):
@@ -200,7 +200,7 @@ def training(rows: Sequence[Row], runs: pd.DataFrame, folder: Path) -> list[Imag
     return images
 
 
-def likeliest(rows: Sequence[Row], runs: pd.DataFrame, folder: Path) -> list[Image]:  # noqa: ARG001
+def likeliest(rows: Sequence[Row], folder: Path) -> list[Image]:
     """Fig. 4b: test images of highest probability in each cluster of the first run, with and without answers."""
     images = []
     for key, answers in (("scdc_none", "without"), ("scdc", "with")):

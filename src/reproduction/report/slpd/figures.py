@@ -46,7 +46,7 @@ def _trials(path: Path) -> pd.DataFrame:
     return rows.assign(data="trials", **{"data.which": path.stem})
 
 
-def wine(rows: Sequence[Row], runs: pd.DataFrame, folder: Path) -> list[Image]:
+def wine(rows: Sequence[Row], folder: Path) -> list[Image]:
     """Fig. 2: held-out log-likelihood by number of clusters, and the dendrogram."""
     points = [row for row in rows if row.key == "curve" and row.has_runs]
     if not points:
@@ -65,7 +65,7 @@ def wine(rows: Sequence[Row], runs: pd.DataFrame, folder: Path) -> list[Image]:
     dendrogram(linkage(features, "average", "correlation"), p=12, truncate_mode="lastp", ax=tree, no_labels=False,
                color_threshold=0, above_threshold_color=COLOURS[0])  # fmt: skip
     tidy(tree, "", "number of wines of a branch", "1 − correlation")
-    mine = runs[(runs["data"] == "curve") & runs["error"].notna()]
-    worst = f"standard error of draws at most {mine['error'].max():.2f}"
+    shown = pd.concat([number.runs for row in points if (number := row.number("log-likelihood")) is not None])
+    worst = f"standard error of draws at most {shown['error'].max():.2f}"
     caption = f"Wine: held-out log-likelihood against K ({worst}), and dendrogram."
-    return drawn(figure, folder, "slpd-wine", caption, [mine])
+    return drawn(figure, folder, "slpd-wine", caption, [shown])
