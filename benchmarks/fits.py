@@ -165,7 +165,7 @@ def fit_seconds(*overrides: str, threads: str | None = "1") -> float:
 
 def restarts(quick: bool = False) -> None:
     """Twenty starts in one fit against one start: the pinwheel, by ``src/train.py``."""
-    short, repeats = (("model.epochs=2", "model.init_epochs=2"), 1) if quick else ((), 2)
+    short, repeats = (("model.epochs=2", "model.init=cold"), 1) if quick else ((), 2)
     rows = []
     for annotations, what in (("two_coin", "with answers"), ("none", "without answers")):
         common = ("data=pinwheel", "model=bayes", f"annotations={annotations}", "seed=0", *short)
@@ -181,7 +181,7 @@ def threads(quick: bool = False) -> None:
 
     The environment is left alone in one turn and has OMP_NUM_THREADS=1 in the other, one after the other, twice.
     """
-    short = ("model.epochs=2", "model.init_epochs=2") if quick else ("model.epochs=1", "model.init_epochs=2")
+    short = ("model.epochs=2", "model.init=cold") if quick else ("model.epochs=1", "model.init_epochs=2")
     case = ("data=pinwheel", "annotations=two_coin") if quick else ("data=mnist", "annotations=crowd")
     busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
     try:

@@ -3,7 +3,6 @@
 import ast
 import builtins
 import sys
-import warnings
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import is_dataclass
@@ -13,7 +12,6 @@ from typing import Any, Self, TypeVar
 
 import jaxtyping
 from beartype import BeartypeConf, beartype
-from beartype.roar import BeartypeDecorHintPep585DeprecationWarning
 from jaxtyping import config, install_import_hook, jaxtyped
 
 #: Calls of a function that are checked in each test, the first ones: a check takes longer than many a function does.
@@ -22,7 +20,7 @@ CHECKED_CALLS = 20
 CHECKED_LOCAL_CALLS = 2
 #: A whole number is a float, as for the type checker (PEP 484).
 _CONF = BeartypeConf(is_pep484_tower=True)
-#: Modules of dataclasses that check what they are given: settings, parameters of an estimator, and data of a user.
+#: Modules whose classes check what they are given themselves: parameters of an estimator, and data of a user.
 _CHECK_THEMSELVES = ("semicrowd.estimators.", "semicrowd.methods.", "semicrowd.data.dataset")
 F = TypeVar("F", bound=Callable[..., Any])
 #: How many calls of each piece of code this test has had, by its id: its hash takes all its constants.
@@ -85,9 +83,7 @@ def checked(function: F) -> F:
     hints = function.__annotations__
     for name, hint in hints.items():
         hints[name] = readable(hint, names, owners)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", BeartypeDecorHintPep585DeprecationWarning)  # of OmegaConf's containers
-        return beartype(function, conf=_CONF)  # type: ignore[call-overload]
+    return beartype(function, conf=_CONF)  # type: ignore[call-overload]
 
 
 def readable(hint: Any, names: dict[str, Any], owners: list[str]) -> Any:
