@@ -25,8 +25,6 @@ HOSTILE = (
     "<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "'; --", "&amp;<b>", "{{ 7 * 7 }}", "{% raw %}",
     "</table></details>", "javascript:alert(1)", "\u202egnp.exe", "a" * 300,
 )  # fmt: skip
-SETTINGS = {"seed": 0, "data": {"name": "table", "path": "<i>.csv"}, "model": {"name": "cotrain"},
-            "annotations": {"name": "file"}}  # fmt: skip
 _EMPTY = {"meta", "img", "br", "line", "circle", "path", "link", "input", "hr"}
 
 
@@ -91,7 +89,7 @@ def page_of(found: Result, data: Dataset, answers: PairAnnotations | None = None
 
 
 def text_of(found: Result, data: Dataset, answers: PairAnnotations | None = None, **more: Any) -> str:
-    values: dict[str, Any] = {"metrics": {}, "warnings": (), "settings": SETTINGS} | more
+    values: dict[str, Any] = {"metrics": {}, "warnings": (), "method": "cotrain", "params": {}, "seed": 0} | more
     return render(Page("a run", data, answers, score(found, data, answers), **values))
 
 
@@ -104,7 +102,8 @@ def test_names_of_all_kinds_are_text_and_nothing_else() -> None:
     found = Result(3, probabilities(), probabilities(), WorkerPosterior(shapes, shapes))
     plain = page_of(replace(found, workers=WorkerPosterior(shapes, shapes)), data_of([str(k) for k in range(30)]),
                     answers_of([str(k) for k in range(len(HOSTILE))]))  # fmt: skip
-    page = page_of(found, data, answers, warnings=HOSTILE, command=HOSTILE[0], started=HOSTILE[1])
+    page = page_of(found, data, answers, warnings=HOSTILE, command=HOSTILE[0], started=HOSTILE[1],
+                   source="<i>.csv")  # fmt: skip
     # The same page with numbers for names has the same tags, but for those of warnings and of the command.
     assert {tag for tag, _ in page.tags} == {tag for tag, _ in plain.tags} | {"section", "li", "ul", "strong", "code"}
     assert not any(name.startswith("on") for _, attributes in page.tags for name in attributes)
@@ -248,14 +247,13 @@ def test_pictures_come_from_the_folder_where_features_are_none(
     (tmp_path / "29.png").write_text("no picture")
     files = tuple(f"{k}.png" for k in range(30))
     data = Dataset("images", np.random.default_rng(0).random((30, 5)).astype(np.float32), files=files)
-    settings = SETTINGS | {"data": {"name": "images", "path": str(tmp_path)}}
-    page = page_of(Result(3, probabilities(), probabilities()), data, settings=settings)
+    page = page_of(Result(3, probabilities(), probabilities()), data, source=str(tmp_path))
     images = [str(attributes["src"]) for tag, attributes in page.tags if tag == "img"]
     assert len(images) >= 24
     assert all(image.startswith("data:image/jpeg;base64,") for image in images)
     monkeypatch.setenv("HOME", str(tmp_path.parent))
-    at_home = SETTINGS | {"data": {"name": "images", "path": f"~/{tmp_path.name}"}}
-    assert page_of(Result(3, probabilities(), probabilities()), data, settings=at_home).tags == page.tags
+    at_home = page_of(Result(3, probabilities(), probabilities()), data, source=f"~/{tmp_path.name}")
+    assert at_home.tags == page.tags
 
 
 def test_annotators_are_listed_the_most_reliable_first() -> None:
