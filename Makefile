@@ -32,6 +32,13 @@ test-nightly: setup  ## fetch the real data and run what `make test` leaves out:
 	-$(PY) -m dvc repro -q --keep-going fetch
 	$(PY) -m pytest -q -n 2 --dist worksteal -rs -m "slow or needs_data"
 
+.PHONY: test-lowest
+test-lowest: setup  ## run the tests with the lowest versions that pyproject.toml allows, in .venv-lowest (slow)
+	$(PY) -m pip install --quiet uv
+	.venv/bin/uv venv --quiet --clear --python $(PY) .venv-lowest
+	.venv/bin/uv pip install --quiet --python .venv-lowest/bin/python --resolution lowest-direct --editable '.[dev]'
+	OMP_NUM_THREADS=1 .venv-lowest/bin/python -m pytest -q -n 2 --dist worksteal -m "not slow"
+
 # A stage that fails does not stop the others; the report is then written of what there is.
 reproduce: setup  ## run the pipeline (dvc repro) and write reports/index.html and reports/REPORT.md (PROFILE=laptop or paper)
 	@if [ -n "$(PROFILE)" ]; then ls conf/profile/$(PROFILE).yaml >/dev/null && ln -sf conf/profile/$(PROFILE).yaml params.yaml; fi
@@ -74,5 +81,5 @@ bench: setup  ## measure speed, some ten minutes; one subject: python benchmarks
 	@$(PY) benchmarks/run.py
 
 clean:  ## delete the environment and the caches of tools; data, results and the tracking store stay
-	rm -rf .venv .venv.lock .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-lowest .venv.lock .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find src tests tools -name __pycache__ -type d -prune -exec rm -rf {} +
