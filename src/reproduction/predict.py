@@ -106,7 +106,8 @@ def main(given: Sequence[str]) -> int:
 
 def _new_items(run: Path, items: Path, model: Any, settings: dict[str, Any]) -> "Dataset":
     """The items, with the features that those of the run have."""
-    from semicrowd.data.images import EFFICIENTNET_LITE0, load_images
+    from semicrowd.data.embedding import EFFICIENTNET_LITE0
+    from semicrowd.data.images import load_images
     from semicrowd.data.table import load_new_items, load_table
 
     if settings["_target_"].endswith("load_images"):

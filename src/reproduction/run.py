@@ -13,6 +13,7 @@ from typing import Any, Self
 
 import numpy as np
 from hydra.core.hydra_config import HydraConfig
+from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
 from reproduction.app import PROGRAM
@@ -180,7 +181,7 @@ class Run:
     def end(self, metrics: Mapping[str, float]) -> None:
         """Write metrics.json, which says that the run has finished, and print the result."""
         write_json(self.folder / METRICS, dict(metrics))
-        if HydraConfig.get().mode.name != "RUN":  # a sweep prints a table
+        if HydraConfig.get().mode != RunMode.RUN:  # a sweep prints a table
             return
         number = int(metrics["clusters/occupied"])
         trust = "; read the warnings before you trust this result" if self.warnings else ""

@@ -9,6 +9,7 @@ import time
 import urllib.error
 import urllib.request
 from pathlib import Path
+from typing import Any
 
 import pytest
 from mlflow import MlflowClient
@@ -82,7 +83,7 @@ def test_two_runs_and_a_sweep_at_once_on_a_fresh_store(tmp_path: Path) -> None:
     given = quiet(("model=kmeans", "logger=mlflow"))
     more: list[list[str]] = [[], ["seed=1"], ["-m", "seed=2,3", "hydra/launcher=joblib", "hydra.launcher.n_jobs=2"]]
     commands = [[sys.executable, str(SOURCE / "train.py"), *one, *given] for one in more]
-    how = {"stderr": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    how: dict[str, Any] = {"stderr": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     processes = [subprocess.Popen(one, cwd=tmp_path, env=environment(tmp_path), **how) for one in commands]
     for process in processes:
         _, err = process.communicate(timeout=300)
