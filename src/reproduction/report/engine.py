@@ -313,14 +313,16 @@ def _source(runs: pd.DataFrame, differs: Sequence[str]) -> dict[str, Any]:
 
 def _places(runs: pd.DataFrame) -> list[str]:
     """Folder of the sweep, or file of recorded runs, of each run."""
-    return [f"{RECORDED}/{run['experiment']}.json" if run["recorded"] else f"{Path(run['folder']).parent.as_posix()}/"
-            for run in runs.to_dict("records")]  # fmt: skip
+    known = zip(runs["recorded"], runs["folder"], runs.get("experiment", runs["folder"]), strict=True)
+    return [f"{RECORDED}/{experiment}.json" if recorded else f"{Path(folder).parent.as_posix()}/"
+            for recorded, folder, experiment in known]  # fmt: skip
 
 
 def read_papers() -> dict[str, dict[str, Any]]:
     """The content of each paper's printed.yaml by the name of its folder."""
     place = Path(__file__).parent
-    return {name: yaml.safe_load((place / name / "printed.yaml").read_text(encoding="utf-8")) for name in PAPERS}
+    texts = {name: (place / name / "printed.yaml").read_text(encoding="utf-8") for name in PAPERS}
+    return {name: yaml.load(text, Loader=yaml.CSafeLoader) for name, text in texts.items()}
 
 
 def build(results: Path = RESULTS, folder: Path = REPORTS) -> str:
