@@ -11,7 +11,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "semicrowd"
 #: A file imports from its own folder and from those before it.
 ORDER = (
     "errors", "random", "files", "expfam", "metrics", "crowd", "inference", "nets", "data", "models", "starts",
-    "training", "fitting", "evaluation", "estimators", "methods", "figures", "page",
+    "training", "result", "evaluation", "estimators", "methods", "figures", "page",
 )  # fmt: skip
 #: What the library leaves to those who use it.
 FRAME = {"hydra", "omegaconf", "mlflow", "dvc", "reproduction"}

@@ -18,7 +18,7 @@ from semicrowd.data import Dataset
 from semicrowd.errors import UserError
 from semicrowd.evaluation.scores import Evaluation, Likeliest
 from semicrowd.files import protected, read_object, write_arrays, write_csv, write_json, write_text
-from semicrowd.fitting.result import Assignment, Samples
+from semicrowd.result import Assignment, Samples
 
 CONFIG = "config.yaml"
 METRICS = "metrics.json"

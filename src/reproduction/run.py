@@ -35,9 +35,9 @@ from semicrowd.evaluation.held_out import Gain, gain, split
 from semicrowd.evaluation.scores import Evaluation, Likeliest, score
 from semicrowd.evaluation.trust import reliability_warnings
 from semicrowd.files import MODEL, PROVENANCE, read_object, write_json, write_text
-from semicrowd.fitting.result import Assignment
 from semicrowd.page.build import FILE, Page, pictures, render
 from semicrowd.page.questions import QUESTIONS, write_questions
+from semicrowd.result import Assignment
 
 _SPLITS = ("train", "test", "annotated", "final")
 _SCORES = ("acc", "nmi", "ami", "ami_max", "ari", "f1", "bri", "purity", "homogeneity", "completeness")

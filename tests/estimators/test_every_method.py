@@ -243,7 +243,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from semicrowd.estimators.base import CLUSTERS, CrowdClusterer
-from semicrowd.fitting.result import Assignment
+from semicrowd.result import Assignment
 from semicrowd.methods.unsupervised import FeaturesOnly
 
 

@@ -11,7 +11,7 @@ from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.data import Dataset
 from semicrowd.evaluation.scores import Likeliest, score
 from semicrowd.figures.images import cluster_images
-from semicrowd.fitting.result import Assignment, Restarts, Result
+from semicrowd.result import Assignment, Restarts, Result
 
 LABELS = np.array([0, 0, 0, 1, 1, 1], np.int64)
 #: Clusters of three restarts: all in one, one item wrong, all right. The second has the highest ELBO.

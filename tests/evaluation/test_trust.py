@@ -13,8 +13,8 @@ from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.data.columns import Columns
 from semicrowd.evaluation.held_out import Gain
 from semicrowd.evaluation.trust import reliability_warnings
-from semicrowd.fitting.result import Assignment, Result
 from semicrowd.methods import method
+from semicrowd.result import Assignment, Result
 from semicrowd.starts.answer_model import fit_rates
 from semicrowd.starts.selection import Verdict
 

@@ -12,7 +12,7 @@ from semicrowd.data import Dataset
 from semicrowd.errors import UserError
 from semicrowd.evaluation.scores import Evaluation
 from semicrowd.figures.run import run_figures
-from semicrowd.fitting.result import Assignment, Restarts, Result
+from semicrowd.result import Assignment, Restarts, Result
 from semicrowd.training.callbacks import Snapshots
 
 

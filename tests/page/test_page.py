@@ -16,9 +16,9 @@ from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.data import Dataset
 from semicrowd.data.columns import Columns
 from semicrowd.evaluation.scores import score
-from semicrowd.fitting.result import Assignment, Restarts, Result, Samples
 from semicrowd.page.build import Page, render
 from semicrowd.page.clusters import Distances
+from semicrowd.result import Assignment, Restarts, Result, Samples
 from semicrowd.starts.selection import FEATURES_ALONE, Verdict
 
 HOSTILE = (

@@ -11,10 +11,10 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
 from semicrowd.data.answers import file as answers_of_file
 from semicrowd.data.columns import Columns
-from semicrowd.fitting.result import Assignment
 from semicrowd.page.clusters import Distances, typical_items
 from semicrowd.page.items import Items
 from semicrowd.page.questions import pairs_to_ask, uncertainty, write_questions
+from semicrowd.result import Assignment
 
 #: Three groups of a line, twelve items each.
 LINE = np.concatenate([np.linspace(start, start + 2, 12) for start in (-9, 0, 9)])[:, None]

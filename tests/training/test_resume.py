@@ -15,8 +15,8 @@ from tests.small_fits import ANSWERS, SmallFit, small_fit, trainer_in
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.errors import UserError
-from semicrowd.fitting.result import Result
 from semicrowd.methods.generative import evaluate
+from semicrowd.result import Result
 from semicrowd.training.module import ClusteringModule
 from semicrowd.training.train import train
 

@@ -36,7 +36,7 @@ from semicrowd.estimators.inputs import (
     labels_alone,
     refuse_positions,
 )
-from semicrowd.fitting.result import Assignment, Result
+from semicrowd.result import Assignment, Result
 
 T = TypeVar("T")
 #: Constraints of a required number of clusters, of other counts, and of numbers above 0.
@@ -105,7 +105,7 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         final clusters (their probabilities, where the method has them) were the truth (observed_…); None for a method
         that estimates no annotators.
     result_ : Result
-        The result of the fit (:class:`semicrowd.fitting.result.Result`).
+        The result of the fit (:class:`semicrowd.result.Result`).
     components_ : ndarray of shape (n_components,) or None
         The model's component behind each cluster number; None: the components' numbers are used. SCDC, BayesSCDC and
         co-training number clusters by their number of items, 0 is the largest. The model of a run of any method has the

@@ -35,7 +35,7 @@ _PLACES = {
     "semicrowd.crowd.workers": ("WorkerPosterior",),
     "semicrowd.data.columns": ("Column", "Columns"),
     "semicrowd.data.preparation": ("ColumnScaler",),
-    "semicrowd.fitting.result": ("Assignment", "Restarts", "Result", "Samples"),
+    "semicrowd.result": ("Assignment", "Restarts", "Result", "Samples"),
     "semicrowd.starts.patches": ("PatchFeatures",),
     "semicrowd.starts.selection": ("Verdict",),
 }

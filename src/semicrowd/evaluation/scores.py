@@ -13,7 +13,6 @@ from semicrowd.data import Dataset
 from semicrowd.data.frames import read_npz
 from semicrowd.evaluation.held_out import Gain
 from semicrowd.files import write_arrays
-from semicrowd.fitting.result import Assignment, Restarts, Result, Samples
 from semicrowd.metrics import (
     USED_SHARE,
     calibration_error,
@@ -24,6 +23,7 @@ from semicrowd.metrics import (
     worker_recovery,
 )
 from semicrowd.metrics.chains import mixing
+from semicrowd.result import Assignment, Restarts, Result, Samples
 
 _QUALITY = ("sensitivity", "specificity")
 

@@ -13,7 +13,7 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.errors import listed
 from semicrowd.evaluation.held_out import Gain
-from semicrowd.fitting.result import Result
+from semicrowd.result import Result
 from semicrowd.starts.selection import MIN_ANSWERS, Verdict
 
 #: Share of the items above which the size of a single cluster leads to a line.

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
 from semicrowd.figures.style import ACCENT, MAIN, MUTED, new_figure, tidy
-from semicrowd.fitting.result import RESTART_SCORES
+from semicrowd.result import RESTART_SCORES
 
 
 def curves(rows: Sequence[Mapping[str, float]], title: str, found: int | None = None) -> Figure:

@@ -14,7 +14,7 @@ from semicrowd.crowd.links import blocks_of
 from semicrowd.data.preparation import ColumnScaler
 from semicrowd.errors import UserError
 from semicrowd.estimators.base import CLUSTERS, COUNT, CrowdClusterer, InductiveClusterer
-from semicrowd.fitting.result import Assignment, Result
+from semicrowd.result import Assignment, Result
 
 
 class CKM(InductiveClusterer):

@@ -13,9 +13,9 @@ from sklearn.cluster import KMeans
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.links import Links, majority_vote, neighbourhoods, shaken
 from semicrowd.estimators.base import CLUSTERS, CrowdClusterer, InductiveClusterer, progress
-from semicrowd.fitting.result import Assignment, Result
 from semicrowd.methods.link_graph import Costs, LinkGraph
 from semicrowd.random import stream
+from semicrowd.result import Assignment, Result
 
 #: Cost of a violated majority vote, in units of an average item's cost.
 PENALTY = 1.0

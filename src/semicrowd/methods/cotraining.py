@@ -21,9 +21,9 @@ from semicrowd.errors import UserError
 from semicrowd.estimators.base import CLUSTERS, COUNT, CrowdClusterer, WarningClusterer, status
 from semicrowd.evaluation.held_out import Gain
 from semicrowd.expfam import dirichlet
-from semicrowd.fitting.result import Assignment, Result
 from semicrowd.models.pair_quality import reported_quality
 from semicrowd.random import stream
+from semicrowd.result import Assignment, Result
 from semicrowd.starts.initial_clusters import default_max_clusters
 from semicrowd.starts.portfolio import Portfolio
 from semicrowd.starts.preparing import Prepared, prepared

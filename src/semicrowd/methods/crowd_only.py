@@ -20,7 +20,7 @@ from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.data.preparation import ColumnScaler
 from semicrowd.errors import UserError
 from semicrowd.estimators.base import CLUSTERS, CrowdClusterer, InductiveClusterer
-from semicrowd.fitting.result import Assignment, Result
+from semicrowd.result import Assignment, Result
 
 #: Rounds in which answers are weighted by their annotators' rates, and random starts of k-means.
 _REWEIGHTINGS, _STARTS = 3, 20

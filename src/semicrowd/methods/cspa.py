@@ -13,8 +13,8 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.links import majority_vote, neighbourhoods, shaken
 from semicrowd.estimators.base import CLUSTERS, CrowdClusterer, InductiveClusterer
 from semicrowd.estimators.inputs import check_memory
-from semicrowd.fitting.result import Assignment, Result
 from semicrowd.random import stream
+from semicrowd.result import Assignment, Result
 
 #: METIS takes whole numbers: co-associations are rounded to this part of 1.
 RESOLUTION = 1000

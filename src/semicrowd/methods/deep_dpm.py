@@ -18,8 +18,8 @@ from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.data.preparation import ColumnScaler
 from semicrowd.errors import UserError
 from semicrowd.estimators.base import COUNT, COUNT_OR_0, POSITIVE, CrowdClusterer, progress
-from semicrowd.fitting.result import Assignment, Restarts, Result
 from semicrowd.random import stream, torch_stream
+from semicrowd.result import Assignment, Restarts, Result
 
 if TYPE_CHECKING:
     from semicrowd.inference.gibbs.answers import Answers

@@ -10,8 +10,8 @@ import numpy as np
 from scipy.special import log_softmax
 
 from semicrowd.estimators.inputs import checked_counts
-from semicrowd.fitting.result import Assignment
 from semicrowd.methods.gibbs import PlanesClusterer, SampledClusterer
+from semicrowd.result import Assignment
 
 if TYPE_CHECKING:
     from semicrowd.inference.gibbs.chain import Chain, Model

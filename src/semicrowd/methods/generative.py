@@ -19,7 +19,6 @@ from semicrowd.data.preparation import fit_preparation, prepared
 from semicrowd.errors import UserError
 from semicrowd.estimators.base import WarningClusterer, status, threads_of_a_fit
 from semicrowd.estimators.inputs import checked_answers, ids_of_rows, names_of_rows
-from semicrowd.fitting.result import Assignment, Restarts, Result
 from semicrowd.methods.protocols import Facts, with_defaults
 from semicrowd.models.generative import GenerativeModel
 from semicrowd.models.pair_quality import reported_quality
@@ -27,6 +26,7 @@ from semicrowd.models.state import model_class
 from semicrowd.models.training_data import TrainingData
 from semicrowd.models.views import build_views
 from semicrowd.random import torch_stream
+from semicrowd.result import Assignment, Restarts, Result
 
 
 def _auto(constraint: Any, *others: Any) -> list[Any]:

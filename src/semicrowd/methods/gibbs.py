@@ -25,9 +25,9 @@ from semicrowd.estimators.base import (
     progress,
 )
 from semicrowd.estimators.inputs import checked_counts
-from semicrowd.fitting.result import Assignment, Result, Samples
 from semicrowd.metrics.chains import mixing
 from semicrowd.random import stream
+from semicrowd.result import Assignment, Result, Samples
 
 if TYPE_CHECKING:
     from semicrowd.inference.gibbs.chain import Chain, Model

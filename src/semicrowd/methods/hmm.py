@@ -9,8 +9,8 @@ from sklearn.utils._param_validation import StrOptions
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.estimators.base import CLUSTERS, CrowdClusterer, OrderedClusterer, checked_sequence, progress
 from semicrowd.estimators.inputs import checked_counts
-from semicrowd.fitting.result import Assignment, Result
 from semicrowd.random import stream
+from semicrowd.result import Assignment, Result
 
 #: Lower bound of a column's probability in a state, so that unseen counts do not have probability 0.
 _LEAST = 1e-12

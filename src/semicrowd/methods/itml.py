@@ -13,9 +13,9 @@ from sklearn.metrics import roc_auc_score
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.links import Links, majority_vote
 from semicrowd.estimators.base import CLUSTERS, CrowdClusterer, InductiveClusterer
-from semicrowd.fitting.result import Assignment, Result
 from semicrowd.methods.constrained_kmeans import cluster_means
 from semicrowd.random import stream
+from semicrowd.result import Assignment, Result
 
 #: Values of γ that the paper cross-validates over.
 GAMMAS = (0.01, 0.1, 1.0, 10.0)

@@ -14,8 +14,8 @@ from sklearn.cluster import SpectralClustering
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.estimators.base import CLUSTERS, CrowdClusterer, InductiveClusterer
 from semicrowd.estimators.inputs import check_memory
-from semicrowd.fitting.result import Assignment, Result
 from semicrowd.methods.constrained_kmeans import cluster_means
+from semicrowd.result import Assignment, Result
 
 #: Share of "same" up to which a pair counts as different, and from which it counts as the same.
 LOWER, UPPER = 1 / 3, 2 / 3

@@ -16,10 +16,10 @@ from semicrowd.data.preparation import ColumnScaler
 from semicrowd.errors import UserError
 from semicrowd.estimators.base import CLUSTERS, COUNT, COUNT_OR_0, POSITIVE, CrowdClusterer, progress
 from semicrowd.expfam import dirichlet
-from semicrowd.fitting.result import Assignment, Result
 from semicrowd.inference.mcvc import Prior, initial_experts, used_views
 from semicrowd.nets.mlp import MLP, choose_restarts
 from semicrowd.random import torch_stream
+from semicrowd.result import Assignment, Result
 from semicrowd.starts.answer_classifier import AnswerNetworks, cosine
 
 #: Views without annotators are removed after each such number of steps.

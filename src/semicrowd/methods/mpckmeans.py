@@ -10,9 +10,9 @@ from jaxtyping import Float
 
 from semicrowd.crowd.links import Links
 from semicrowd.errors import UserError
-from semicrowd.fitting.result import Assignment
 from semicrowd.methods.constrained_kmeans import ConstrainedKMeans, mean_item_cost
 from semicrowd.methods.link_graph import LinkGraph
+from semicrowd.result import Assignment
 
 #: No eigenvalue of the inverse metric gets smaller than this share of the mean variance of the features.
 SMALLEST_VARIANCE = 1e-3

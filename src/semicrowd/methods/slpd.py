@@ -17,7 +17,6 @@ from semicrowd.crowd.links import blocks_of
 from semicrowd.data.preparation import ColumnScaler
 from semicrowd.errors import UserError
 from semicrowd.estimators.base import CLUSTERS, COUNT, POSITIVE, CrowdClusterer, progress
-from semicrowd.fitting.result import Assignment, Restarts, Result
 from semicrowd.inference.slpd import (
     Clusters,
     Prior,
@@ -32,6 +31,7 @@ from semicrowd.inference.slpd import (
 )
 from semicrowd.methods.ckm import block_means
 from semicrowd.random import stream, torch_stream
+from semicrowd.result import Assignment, Restarts, Result
 
 #: A fit has converged if an iteration raises its bound by no more than this, relative to the bound.
 _TOLERANCE = 1e-6

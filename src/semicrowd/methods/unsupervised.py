@@ -11,7 +11,7 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.data.preparation import ColumnScaler
 from semicrowd.estimators.base import CLUSTERS, COUNT, CrowdClusterer, InductiveClusterer
-from semicrowd.fitting.result import Assignment, Result
+from semicrowd.result import Assignment, Result
 
 
 class FeaturesOnly(InductiveClusterer):

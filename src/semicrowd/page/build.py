@@ -16,11 +16,11 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
 from semicrowd.evaluation.scores import Evaluation
 from semicrowd.files import expanded
-from semicrowd.fitting.result import RESTART_SCORES, Result
 from semicrowd.metrics import USED_SHARE, cluster_counts
 from semicrowd.page.clusters import MAX_CLUSTERS, SURE, Distances, clusters
 from semicrowd.page.items import Items
 from semicrowd.page.questions import NUMBER, pairs_to_ask
+from semicrowd.result import RESTART_SCORES, Result
 from semicrowd.starts.selection import FEATURES_ALONE
 
 FILE = "report.html"

@@ -8,8 +8,8 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from semicrowd.data.preparation import one_hot_columns
-from semicrowd.fitting.result import Assignment
 from semicrowd.page.items import Items
+from semicrowd.result import Assignment
 
 #: An item is called uncertain if the probability of its cluster is below this.
 SURE = 0.9

@@ -10,10 +10,10 @@ from jaxtyping import Float, Int
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.files import write_csv
-from semicrowd.fitting.result import Assignment
 from semicrowd.page.clusters import Distances, typical_items
 from semicrowd.page.items import Items
 from semicrowd.random import stream
+from semicrowd.result import Assignment
 
 #: The file's name in a run's folder.
 QUESTIONS = "questions.csv"

@@ -15,8 +15,8 @@ from reproduction.report.runs import read_runs
 from semicrowd.data.generated import load_pinwheel
 from semicrowd.evaluation.scores import Likeliest
 from semicrowd.files import write_arrays
-from semicrowd.fitting.result import Assignment
 from semicrowd.metrics.clustering import pairwise_f1
+from semicrowd.result import Assignment
 
 from .conftest import Make, exhibit, row
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from semicrowd.fitting.result import Assignment, Result
+from semicrowd.result import Assignment, Result
 
 
 def test_clusters_are_numbered_by_their_size() -> None:

@@ -1,1 +1,0 @@
-"""Fitting: drivers, Lightning modules and their callbacks."""
