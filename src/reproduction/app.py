@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from omegaconf import DictConfig, open_dict
 
@@ -16,15 +16,9 @@ from reproduction.commandline import without_traceback
 from semicrowd.errors import UserError
 from semicrowd.files import check_exists, expanded
 
-if TYPE_CHECKING:
-    from semicrowd.crowd.annotations import PairAnnotations
-    from semicrowd.data import Dataset
-
 _HERE = Path(__file__).resolve()
 #: Folder of the configuration files: that of the installed package, else that of the source tree.
 CONF = str(next(path for path in (_HERE.parent / "conf", _HERE.parents[2] / "conf") if path.is_dir()))
-#: How a person starts this program.
-PROGRAM = "semicrowd train" if Path(CONF).parent == _HERE.parent else "python src/train.py"
 #: What a run's folder has before the fit, and which is worth nothing if there is none.
 _BEFORE_THE_FIT = {".hydra", "annotations.csv", "config.yaml", "provenance.json"}
 #: An argument that is a path, whether or not there is such a file.
@@ -162,7 +156,7 @@ def _train(cfg: DictConfig) -> dict[str, float] | None:
     from reproduction import run, tracking
 
     _check_processes(cfg)
-    data, answers = inputs(cfg)
+    data, answers = run.inputs(cfg)
     with open_dict(cfg):
         cfg.n_classes = cfg.n_classes if cfg.n_classes is not None else data.num_classes
         cfg.image_shape = cfg.image_shape or data.image_shape
@@ -180,22 +174,6 @@ def _train(cfg: DictConfig) -> dict[str, float] | None:
         tracker.finish(this, metrics)
     this.end(metrics)
     return metrics
-
-
-def inputs(cfg: DictConfig) -> tuple["Dataset", "PairAnnotations | None"]:
-    """Data and answers of a configuration; gaps in a table are filled for a method that needs all numbers."""
-    from hydra.utils import get_class, instantiate
-
-    if cfg.data is None or cfg.annotations is None or cfg.model is None:
-        raise UserError("data, annotations, model: every run needs a choice of each; --help lists them")
-    data = instantiate(cfg.data, _convert_="all")
-    answers = instantiate(cfg.annotations, data, _convert_="all")
-    kind: Any = get_class(cfg.model._target_)
-    if data.missing and not kind.takes_missing:
-        data = data.with_gaps_filled()
-    if answers is None and kind.requires_answers:
-        raise UserError(f"annotations=none: {kind.__name__} needs answers; expected another choice of annotations")
-    return data, answers
 
 
 def _check_processes(cfg: DictConfig) -> None:

@@ -44,7 +44,7 @@ class Sweep(Callback):
     def on_multirun_start(self, config: DictConfig, **_: Any) -> None:
         """Hydra's hook: before all jobs."""
         from reproduction import tracking
-        from reproduction.app import PROGRAM
+        from reproduction.commandline import PROGRAM
 
         self._folder = Path(config.hydra.sweep.dir).absolute()
         for old in self._folder.glob(f"*/{_ROW}"):

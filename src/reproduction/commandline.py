@@ -17,6 +17,8 @@ from typing import ParamSpec, TextIO
 from semicrowd.errors import UserError, naming_extras
 
 _Arguments = ParamSpec("_Arguments")
+#: How a person starts a training: the installed package has the configuration files inside.
+PROGRAM = "semicrowd train" if (Path(__file__).parent / "conf").is_dir() else "python src/train.py"
 #: Exit code if the reader of the output has gone: that which a shell reports for a program ended by SIGPIPE.
 _UNREAD = 128 + signal.SIGPIPE
 

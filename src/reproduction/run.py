@@ -14,9 +14,10 @@ from typing import Any, Self
 import numpy as np
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
+from hydra.utils import get_class, instantiate
 from omegaconf import DictConfig, OmegaConf
 
-from reproduction.app import PROGRAM
+from reproduction.commandline import PROGRAM
 from reproduction.files import (
     METRICS,
     check_finished,
@@ -86,6 +87,20 @@ def assigned(model: Any, features: np.ndarray, answers: PairAnnotations | None =
     if hasattr(model, "predict_proba"):
         return Assignment.of(model.predict_proba(features, **more), model.components_)
     return Assignment.hard(model.predict(features, **more))
+
+
+def inputs(cfg: DictConfig) -> tuple[Dataset, PairAnnotations | None]:
+    """Data and answers of a configuration; gaps in a table are filled for a method that needs all numbers."""
+    if cfg.data is None or cfg.annotations is None or cfg.model is None:
+        raise UserError("data, annotations, model: every run needs a choice of each; --help lists them")
+    data = instantiate(cfg.data, _convert_="all")
+    answers = instantiate(cfg.annotations, data, _convert_="all")
+    kind: Any = get_class(cfg.model._target_)
+    if data.missing and not kind.takes_missing:
+        data = data.with_gaps_filled()
+    if answers is None and kind.requires_answers:
+        raise UserError(f"annotations=none: {kind.__name__} needs answers; expected another choice of annotations")
+    return data, answers
 
 
 @dataclass
@@ -272,7 +287,6 @@ def write_page(
 def rebuild(folder: Path) -> Path:
     """Write the page of a finished run again, from its folder and its data; the page's path."""
     check_finished(folder)
-    from reproduction.app import inputs
     from semicrowd.estimators.persistence import load
 
     content = read_config(folder)

@@ -11,7 +11,8 @@ import hydra
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
-from reproduction.app import CONF, command, inputs
+from reproduction.app import CONF, command
+from reproduction.run import inputs
 from semicrowd.crowd import answer_files
 from semicrowd.errors import UserError
 from semicrowd.files import write_text
