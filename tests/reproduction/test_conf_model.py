@@ -1,15 +1,19 @@
-"""conf/model has the parameters of each method's class with their defaults; every whole run composes."""
+"""conf/model has the parameters of each method's class with their defaults; whole runs and recorded ones compose."""
 
 import inspect
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hydra import compose, initialize_config_dir
 from hydra.core.hydra_config import HydraConfig
+from hydra.utils import instantiate
 from omegaconf import OmegaConf
 
 from semicrowd.methods import METHODS, method
+from semicrowd.methods.generative import NOT_OF_THE_FIT, Generative
+from semicrowd.methods.protocols import Facts, with_defaults
 
 CONF = Path(__file__).parents[2] / "conf"
 #: What a run sets in place of the default, for all methods.
@@ -43,3 +47,30 @@ def test_every_experiment_composes(name: str) -> None:
         HydraConfig.instance().set_config(config)
     assert config.model._target_.startswith("semicrowd.")
     assert (CONF / "experiment" / f"{name}.yaml").read_text(encoding="utf-8").startswith("# @package _global_\n# ")
+
+
+#: Data sets whose size the protocols look at: items, columns, images.
+SIZES: dict[str, tuple[int, int, tuple[int, ...] | None]] = {
+    "data=pinwheel": (500, 2, None), "data=face": (624, 20, None), "data=mnist": (60_000, 784, (28, 28)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("path", sorted((CONF.parent / "recorded" / "runs").glob("*.json")), ids=lambda path: path.stem)
+def test_arguments_of_recorded_runs_mean_what_they_meant(path: Path) -> None:
+    for run in json.loads(path.read_text(encoding="utf-8"))["runs"][:3]:
+        with initialize_config_dir(str(CONF), version_base="1.3"):
+            config: Any = compose("config", run["arguments"])
+        config.n_classes, config.trainer = config.n_classes or 5, None
+        model = instantiate(config.model, _convert_="all")
+        model._validate_params()
+        size = next((SIZES[one] for one in run["arguments"] if one in SIZES), None)
+        if not isinstance(model, Generative) or size is None:
+            continue
+        answers = run["answers"].get("num_pairs", 0)
+        tasks = bool(answers) and not {"annotations=two_coin", "annotations=quota"} & {*run["arguments"]}
+        given = {name: value for name, value in model.get_params().items() if name not in NOT_OF_THE_FIT}
+        facts = Facts(*size, unit_interval=size[2] is not None, num_answers=answers, num_tasks=int(tasks))
+        found = with_defaults(model.name, given, facts, model.protocol)
+        kept = {name: list(one) if isinstance(one, tuple) else one for name, one in found.items()}
+        recorded = run["config"]["params"]
+        assert kept == kept | {name: recorded[name] for name in kept.keys() & recorded.keys()}
