@@ -118,9 +118,10 @@ def summarise(runs: pd.DataFrame, metric: str | Sequence[str], take: str = "mean
     ends = zip(runs["seed"], runs["status"], strict=True)
     remark = "; ".join(f"seed {seed} {status}" for seed, status in ends if status != "finished")
     for name in [metric] if isinstance(metric, str) else metric:
-        values = runs[name].dropna().astype(float) if name in runs else pd.Series(dtype=float)
+        values = runs[name][runs["status"] == "finished"].dropna() if name in runs else pd.Series()
         if values.empty:
             continue
+        values = values.astype(float)
         found = runs.loc[values.index].assign(value=values)
         if not np.isfinite(values).all():
             raise UserError(f"{name}: not finite in {', '.join(found['folder'][~np.isfinite(values)])}")
@@ -129,9 +130,11 @@ def summarise(runs: pd.DataFrame, metric: str | Sequence[str], take: str = "mean
         if name.startswith("samples/") and len(found) == 1:
             run = found.iloc[0]
             kept = run["params.n_chains"] * min(run["params.n_kept"], run["params.n_sweeps"])
+            of = (("K", "clusters"), ("ln p(x | z)", "log_likelihood"))
+            known = ", ".join(f"of {what} {run.get(f'chains/rhat_{one}', np.inf):.2f} (ESS "
+                              f"{run.get(f'chains/ess_{one}', np.inf):.0f})" for what, one in of)  # fmt: skip
             mixed = "mixed" if run["chains/mixed"] else "NOT MIXED"
-            rhat, ess = (run.get(f"chains/{one}_clusters", np.nan) for one in ("rhat", "ess"))
-            remark = f"{run['params.n_chains']} chains, {mixed}: R-hat of K {rhat:.2f}, ESS {ess:.0f}"
+            remark = f"{run['params.n_chains']} chains, {mixed}: R-hat {known}"
             return Summary(float(values.iloc[0]), float(run[f"{name}_sd"]), int(kept), found, remark)
         return _mean(values, found, remark)
     return None

@@ -37,7 +37,7 @@ def frame(values: Mapping[int, float], name: str = "final/nmi", /, **more: Any) 
 
 def test_a_cell_is_the_mean_and_sample_deviation_over_finished_runs() -> None:
     values = {0: 0.2, 1: 0.4, 5: 0.9}
-    runs = pd.concat([frame(values), frame({6: np.nan}, status="failed")], ignore_index=True)
+    runs = pd.concat([frame(values), frame({6: 0.1}, status="failed")], ignore_index=True)
     found = summarise(runs, ["test/nmi", "final/nmi"])
     assert found is not None
     assert (found.mean, found.sd, found.n) == (pytest.approx(0.5), pytest.approx(np.std([0.2, 0.4, 0.9], ddof=1)), 3)
