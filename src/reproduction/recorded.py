@@ -5,7 +5,6 @@ processor and versions; ``recorded/slpd`` the trials of the SLPD paper's tables.
 """
 
 import argparse
-import json
 import math
 import platform
 import subprocess
@@ -107,7 +106,7 @@ def _runs_of(folder: Path, commit: str) -> Iterator[dict[str, Any]]:
         yield {
             "seed": config["seed"], "status": "finished" if finished else "failed", "message": errors.get(run.name, ""),
             "arguments": given, "metrics": read_metrics(run) if finished else {}, "config": config,
-            "restarts": json.loads(columns.to_json(orient="list")) if len(columns) else {},
+            "restarts": columns.astype(object).where(columns.notna(), None).to_dict("list"),
             "answers": origin["annotations"] or {}, "commit": commit, "date": origin["started"],
             "processor": processor(), "versions": origin["versions"], "data_hashes": origin["data_hashes"], "notes": [],
         }  # fmt: skip
