@@ -37,7 +37,7 @@ test-lowest: setup  ## run the tests with the lowest versions that pyproject.tom
 	$(PY) -m pip install --quiet uv
 	.venv/bin/uv venv --quiet --clear --python $(PY) .venv-lowest
 	.venv/bin/uv pip install --quiet --python .venv-lowest/bin/python --resolution lowest-direct --editable '.[dev]'
-	OMP_NUM_THREADS=1 .venv-lowest/bin/python -m pytest -q -n 2 --dist worksteal -m "not slow"
+	OMP_NUM_THREADS=1 .venv-lowest/bin/python -m pytest -q -n 2 --dist worksteal -m "not slow" -W default
 
 # A stage that fails does not stop the others; the report is then written of what there is.
 reproduce: setup  ## run the pipeline (dvc repro) and write reports/index.html and reports/REPORT.md (PROFILE=laptop or paper)
