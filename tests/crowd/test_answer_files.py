@@ -69,17 +69,12 @@ def test_a_number_is_one_name_however_it_is_written(tmp_path: Path) -> None:
 
 WRONG = [
     ("i,j,worker,label\na,b,Ann,1\na,zzz,Ann,1\n", ["line 3", "column j", "zzz"]),
-    ("i,j,worker,label\na,a,Ann,1\n", ["line 2", "column j"]),
     ("i,j,worker,label\na,b,Ann,1\n\na,b,Ann,maybe\n", ["line 4", "column label", "maybe"]),
     ("i,j,worker,label\na,b,,1\n", ["line 2", "column worker"]),
     ("item,worker,group,task\na,Ann,x,1\nb,Ann,,1\n", ["line 3", "column group"]),
     ("item,worker,group\na,Ann,x\nb,Ann,x\na,Ann,y\n", ["line 4", "column group", "'x'", "line 2"]),
-    ("item,worker,label\na,Ann,x\nzzz,Ann,x\n", ["line 3", "column item", "zzz"]),
     ("left,right,who,verdict\na,b,Ann,1\n", ["{i: left, j: right, worker: who, label: verdict}", "howto/answers.md"]),
     ("i;j;worker;label\na;b;Ann;1\n", ["i;j;worker;label", "howto/answers.md"]),
-    ("i,j,worker,label\na,b,Ann,1,2\n", ["answers.csv"]),
-    ("i,j,worker,label\n", ["answers.csv"]),
-    ("i,j,worker,label\na,b,Ann,\n", ["answers.csv"]),
     ("", ["answers.csv"]),
     ('i,j,worker,label\n"a,b,Ann,1\n', ["answers.csv"]),
     ("item,group\na,x\n", ["answers.csv"]),
@@ -106,10 +101,8 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     ("pairs", "named"),
     [
         (np.zeros((3, 2), int), "shape"),
-        (np.zeros(3, int), "shape"),
         ([[0, 1, 1], [0, 1]], "lengths"),
         ([[0, 9, 1]], "column j"),
-        ([[0, 1.5, 1]], "column j"),
         ([[0, 1, 2]], "column label"),
         (pd.DataFrame({"left": [0], "j": [1], "label": [1]}), "columns"),
     ],

@@ -109,11 +109,9 @@ def test_a_name_is_no_pattern(tmp_path: Path) -> None:
     ("arrays", "message"),
     [
         ({"table": FEATURES}, r"wrong\.npz"),
-        ({"names": LABELS}, r"wrong\.npz"),
         ({"X": FEATURES, "y": LABELS[:4]}, r"wrong\.npz, y"),
         ({"X": FEATURES[0], "y": LABELS}, r"wrong\.npz, X"),
         ({"X": FEATURES, "y": np.array([{}] * 6)}, r"wrong\.npz"),
-        ({"features": FEATURES, "labels": LABELS, "pairs": PAIRS[:, :4]}, "pairs"),
         ({"features": FEATURES, "labels": LABELS, "pairs": PAIRS + 9}, "row 0, column i"),
         ({"X": np.where(FEATURES > 0, np.nan, FEATURES), "y": LABELS}, "features, row"),
     ],

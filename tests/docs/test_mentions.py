@@ -1,6 +1,8 @@
 """README, CONTRIBUTING and docs/ mention nothing that is gone: scripts, make targets, modules, settings."""
 
+import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -50,3 +52,36 @@ def test_what_is_gone_is_found() -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_a_page_mentions_nothing_that_is_gone(page: Path) -> None:
     assert missing(page.read_text(encoding="utf-8")) == set()
+
+
+_LINK = re.compile(r"\]\((?!https?:)([^)#\s]+)(?:#([^)\s]*))?\)")
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
+def test_links_from_outside_lead_somewhere(page: str) -> None:
+    for target, anchor in _LINK.findall((ROOT / page).read_text(encoding="utf-8")):
+        assert (ROOT / target).exists(), f"{page}: {target}"
+        if anchor:
+            headings = re.findall(r"^#+ (.*)$", (ROOT / target).read_text(encoding="utf-8"), re.M)
+            assert anchor in {re.sub(r"[^\w -]", "", one.lower()).replace(" ", "-") for one in headings}
+
+
+NAMES = re.findall(r"`([\w/]+\.py):(?:\w+\.)*(\w+)`", (ROOT / "docs" / "EQUATIONS.md").read_text(encoding="utf-8"))
+
+
+@cache
+def defined(path: Path) -> frozenset[str]:
+    """Functions, methods and classes of a file."""
+    kinds = (ast.FunctionDef, ast.ClassDef)
+    return frozenset(node.name for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, kinds))
+
+
+def test_there_are_names() -> None:
+    assert len(NAMES) > 20
+
+
+@pytest.mark.parametrize(("file", "name"), NAMES)
+def test_named_functions_exist(file: str, name: str) -> None:
+    package = "src" if file.startswith("reproduction/") else "src/semicrowd"
+    folder = "tests" if Path(file).name.startswith("test_") else package
+    assert name in defined(ROOT / folder / file)

@@ -103,15 +103,6 @@ def test_answers_about_one_pair_have_no_held_out_gain() -> None:
     assert np.isnan([model.held_out_gain_, model.held_out_gain_error_]).all()
 
 
-@pytest.mark.usefixtures("quick_cotraining")
-def test_new_items_are_like_their_neighbours_of_the_sample(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As with a million items: candidates are made of the annotated ones and of some others."""
-    monkeypatch.setattr(portfolio, "_MAX_SAMPLE", 50)
-    model = CoTraining().fit(TABLE, _crowd(KINDS, 0.9, 40, annotated=30))
-    assert adjusted_rand_score(KINDS, model.labels_) > 0.85
-    assert adjusted_rand_score(NEW_KINDS, model.predict(NEW)) > 0.85
-
-
 def _pinwheel() -> tuple[np.ndarray, np.ndarray]:
     found = load_pinwheel(points_per_class=60)
     assert found.labels is not None

@@ -9,11 +9,9 @@ import pandas as pd
 import pytest
 from scipy import stats
 from scipy.special import logsumexp
-from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
-from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data.generated import draw_walk
 from semicrowd.errors import UserError
 from semicrowd.methods import gmeans
@@ -23,22 +21,6 @@ from semicrowd.methods.gmeans import GMeans, anderson_darling
 from semicrowd.methods.hmm import HMM
 from semicrowd.methods.unsupervised import KMeansOnly, MixtureOnly, VariationalMixture
 from semicrowd.random import stream
-
-KINDS = [KMeansOnly, MixtureOnly]
-
-
-def _pairs(label: int) -> PairAnnotations:
-    return PairAnnotations.from_arrays([0, 1], [2, 3], [0, 0], [label, label], num_items=90)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_blobs_whatever_the_answers(kind: type[KMeansOnly] | type[MixtureOnly]) -> None:
-    labels = np.repeat([0, 1, 2], 30)
-    features = 10 * np.eye(3)[labels] + stream(0, "test").standard_normal((90, 3))
-    model = kind(3, n_init=3).fit(features, _pairs(0))
-    assert normalized_mutual_info_score(labels, model.labels_) == pytest.approx(1)
-    assert model.predict(features).tolist() == model.labels_.tolist()
-    assert clone(model).fit(features, _pairs(1)).labels_.tobytes() == model.labels_.tobytes()
 
 
 def test_standardised_k_means_is_the_same_in_all_units() -> None:
@@ -61,8 +43,8 @@ def test_the_mixture_knows_shapes() -> None:
     rng = stream(1, "test")
     labels = np.repeat([0, 1], 45)
     features = np.stack([20 * rng.standard_normal(90), 3 * labels + 0.1 * rng.standard_normal(90)], 1)
-    assert normalized_mutual_info_score(labels, MixtureOnly(2).fit(features, _pairs(0)).labels_) == pytest.approx(1)
-    assert normalized_mutual_info_score(labels, KMeansOnly(2).fit(features, _pairs(0)).labels_) < 0.2
+    assert normalized_mutual_info_score(labels, MixtureOnly(2).fit(features).labels_) == pytest.approx(1)
+    assert normalized_mutual_info_score(labels, KMeansOnly(2).fit(features).labels_) < 0.2
 
 
 def test_the_dirichlet_process_mixture_leaves_clusters_empty() -> None:
@@ -266,14 +248,9 @@ def test_rows_of_sequences_may_be_mixed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "sequence", "message"),
-    [
-        ([[1, 2], [3, 0.5]], None, r"X, row 1, column 1: 0\.5; family=multinomial takes whole counts >= 0"),
-        ([[1, 2], [-3, 0]], None, r"X, row 1, column 0: -3; family=multinomial takes whole counts >= 0"),
-        ([[1, 2], [3, 0]], [0], r"sequence: int64 \[1\]; expected 2 whole numbers, one a row"),
-        ([[1, 2], [3, 0]], [0.5, 1], r"sequence: float64 \[2\]; expected 2 whole numbers, one a row"),
-    ],
+    ("rows", "sequence", "named"),
+    [([[1, 2], [3, 0.5]], None, "X, row 1, column 1"), ([[1, 2], [3, 0]], [0], "sequence")],
 )
-def test_what_does_not_fit_is_named(rows: list[list[float]], sequence: list[float] | None, message: str) -> None:
-    with pytest.raises(UserError, match=message):
+def test_what_does_not_fit_is_named(rows: list[list[float]], sequence: list[float] | None, named: str) -> None:
+    with pytest.raises(UserError, match=named):
         HMM(2, family="multinomial").fit(np.array(rows), sequence=sequence)

@@ -12,7 +12,6 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from tests.answer_files import read_csv_answers
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.errors import UserError
@@ -60,13 +59,9 @@ def test_data_frames_and_files(tmp_path: Path) -> None:
     _is(checked_answers(frame, 4), task=[0, 0, 1], worker_names=["7", "12"])
     named = frame.assign(worker=["eve", "eve", "Özil"], note="x")[["note", "label", "worker", "j", "i"]]
     _is(checked_answers(named, 4), worker_names=["eve", "Özil"])
-    path = tmp_path / "answers.csv"
-    frame.to_csv(path, index=False)
-    _is(checked_answers(path, 4), task=[0, 0, 1], worker_names=["7", "12"])
-    _is(checked_answers(str(path), 4), task=[0, 0, 1])
-    frame.to_parquet(tmp_path / "answers.parquet")
-    _is(checked_answers(tmp_path / "answers.parquet", 4), task=[0, 0, 1], worker_names=["7", "12"])
-    answers = read_csv_answers(path, 4)
+    frame.to_csv(tmp_path / "answers.csv", index=False)
+    _is(checked_answers(str(tmp_path / "answers.csv"), 4), task=[0, 0, 1])
+    answers = checked_answers(tmp_path / "answers.csv", 4)
     assert checked_answers(answers, 4) is answers
     assert checked_answers(None, 4) is None
 
@@ -88,16 +83,6 @@ def test_answers_cannot_call_rows_by_an_index_with_duplicates() -> None:
     assert len(KMeansOnly(2).fit(frame).labels_) == 4
     by_id = frame.assign(id=list("stuv"))
     assert len(set(ConstrainedKMeans(2).fit(by_id, pairs=[("s", "v", 0)]).labels_)) == 2
-
-
-def test_a_column_of_ids_names_the_rows_of_a_shuffled_data_frame() -> None:
-    frame = pd.DataFrame({"id": [f"{k:03}" for k in range(1, 7)], "x": [0.0, 0, 0, 9, 9, 9]})
-    shuffled = frame.iloc[[5, 0, 3, 1, 4, 2]]
-    answers = [("001", "002", "ann", 1), ("003", "004", "ann", 0)]
-    model = ConstrainedKMeans(2).fit(shuffled, pairs=answers)
-    kept = checked_answers(answers, 6, tuple(shuffled["id"]), index=names_of_rows(shuffled))
-    _is(kept, i=[1, 5], j=[3, 2], worker=[0, 0], label=[1, 0])
-    assert model.labels_[1] == model.labels_[3] != model.labels_[2]
 
 
 @pytest.mark.parametrize("routed", [False, True])
@@ -178,14 +163,6 @@ def test_answers_about_some_items_are_those_of_both_ends() -> None:
         answers[[0, 2]]
 
 
-def test_a_person_has_one_name_however_it_is_written() -> None:
-    found = checked_answers([(0, 1, 7, 1), (0, 2, "7", 0), (1, 2, " 7", 0)], 4)
-    assert found is not None
-    assert found.worker_names == ("7",)
-    with pytest.raises(UserError, match="row 1, column worker"):
-        checked_answers([(0, 1, "ann", 1), (0, 2, "", 0)], 4)
-
-
 def test_a_column_of_ids_comes_before_an_index_with_gaps() -> None:
     """After df.drop(index=0) the index 1, 2, … has nearly all ids, of the next item each."""
     ids, index = [str(number) for number in range(2, 11)], [str(number) for number in range(1, 10)]
@@ -203,12 +180,7 @@ PAIRS = pd.DataFrame(ROWS, columns=["i", "j", "worker", "label", "task"])
     ("X", "pairs", "named"),
     [
         ([[1.0, np.nan], [0, 1], [2, 3]], None, "X, row 0, column 1"),
-        ([[1.0, 2], [-np.inf, 1], [2, 3]], None, "X, row 1, column 0"),
-        ([[1.0, 2], [3e38, 1], [2, 3]], None, "X, row 1, column 0"),
         ([["a", "b"], ["c", "d"]], None, "X"),
-        ([[1 + 1j, 2], [1, 2]], None, "X"),
-        ([1.0, 2.0], None, "X"),
-        (np.zeros((0, 2)), None, "X"),
         (csr_array((10**6, 10**5)), None, "X"),
         ([[1.0]], None, "n_clusters=2"),
         (PAIRS, np.eye(4), "swapped"),
@@ -222,8 +194,8 @@ def test_what_is_refused_is_named(X: Any, pairs: Any, named: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("y", [np.array([0, 1, 1, 0]), [0, 1, 0, 1], list("abab"), pd.Series([1.0, 2.0, 1.0, 2.0])])
-def test_labels_are_not_taken_for_answers(y: Any) -> None:
-    assert labels_alone(y)
+def test_labels_are_not_taken_for_answers() -> None:
+    for y in (np.array([0, 1, 1, 0]), [0, 1, 0, 1], list("abab"), pd.Series([1.0, 2.0, 1.0, 2.0])):
+        assert labels_alone(y)
     with pytest.warns(UserWarning, match="y:"):
-        KMeansOnly(2).fit(np.eye(4), y)
+        KMeansOnly(2).fit(np.eye(4), np.array([0, 1, 1, 0]))

@@ -1,7 +1,6 @@
 """SLPD, CKM and UKM as estimators."""
 
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,7 +8,6 @@ from scipy import stats
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_wine
 
-import semicrowd
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.links import blocks_of
 from semicrowd.errors import UserError
@@ -47,13 +45,6 @@ def test_linked_items_share_their_cluster_and_the_wines_are_found(wine: Wine, fi
         assert clustering_scores(labels, method.labels_)["acc"] > 0.9
     assert fitted.bound_ == fitted.bounds_.max()
     np.testing.assert_allclose(fitted.predict_proba(features).sum(1), 1)
-
-
-def test_saved_and_loaded_it_says_the_same(wine: Wine, fitted: SLPD, tmp_path: Path) -> None:
-    fitted.save(tmp_path / "model")
-    again = semicrowd.load(tmp_path / "model")
-    np.testing.assert_array_equal(again.predict_proba(wine[0]), fitted.predict_proba(wine[0]))
-    np.testing.assert_array_equal(again.score_samples(wine[0]), fitted.score_samples(wine[0]))
 
 
 def test_values_that_are_missing_take_no_part(wine: Wine) -> None:

@@ -12,7 +12,9 @@ from tests.small_fits import SmallFit
 from torch import Tensor
 from torch.distributions import MultivariateNormal
 
+from semicrowd.data import Dataset
 from semicrowd.expfam import dirichlet
+from semicrowd.metrics import clustering_scores
 from semicrowd.models import generative
 from semicrowd.models.bayes import BayesSCDC
 from semicrowd.models.scdc import SCDC
@@ -87,3 +89,19 @@ def test_bayes_bounds_the_expected_evidence_of_its_items(
     bound = terms["reconstruction"] - terms["kl_z"] - terms["kl_x"]
     assert bound < draws.mean() + 4 * error
     assert epochs == 2 or draws.mean() - bound < ITEMS
+
+
+@pytest.mark.parametrize("name", ["bayes", "scdc"])
+@pytest.mark.parametrize("kind", ["cells", "cold"])
+def test_training_raises_the_bound_and_finds_the_arms(
+    build: Callable[..., SmallFit[Any]], pinwheel: Dataset, name: str, kind: str
+) -> None:
+    fit = build(name, batch_size=20, init=kind, init_epochs=60, n_candidates=5)
+    fit.begin()
+    before = fit.elbo()["total"]
+    fit.train(20)
+    assert fit.elbo()["total"] > before
+    if kind == "cold":  # 20 epochs are few for it
+        return
+    assert pinwheel.labels is not None
+    assert clustering_scores(pinwheel.labels, fit.clusters())["acc"] > 0.92

@@ -1,6 +1,6 @@
 """Views without answers, end to end: how many kinds of images there are is found by what views may change."""
 
-
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,13 +8,15 @@ import torch
 from scipy.ndimage import gaussian_filter, rotate
 from tests.small_fits import SmallFit, small_fit
 
+from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.simulate import two_coin
 from semicrowd.data import Dataset
 from semicrowd.expfam import gaussian
 from semicrowd.metrics import clustering_scores
-from semicrowd.models import bayes
+from semicrowd.models import bayes, generative
+from semicrowd.models import bayes as bayes_module
 from semicrowd.models.bayes import BayesSCDC
-from semicrowd.models.training_data import Part
+from semicrowd.models.training_data import Part, TrainingData
 
 SIZE = 12
 
@@ -83,3 +85,42 @@ def test_a_step_with_views_sees_every_item_twice_and_its_link(monkeypatch: pytes
     most = 2 * bounds["none", 1.0] + 0.5 * 1.5 * 60
     assert (bounds["affine", 0.5] < most + 1e-3).all()
     assert (bounds["affine", 0.5] > alone - 0.02 * abs(alone)).all()
+
+
+DATA = strokes(40, np.random.default_rng(2))
+ANSWERS = PairAnnotations.from_arrays([0, 1, 2, 5], [1, 2, 7, 9], [0, 1, 0, 1], [1, 0, 1, 1], num_items=40)
+
+
+@pytest.mark.parametrize("name", ["bayes", "scdc"])
+@pytest.mark.parametrize("with_answers", [True, False])
+def test_bounds_of_full_batches_have_the_elbo_as_their_mean(
+    name: str, with_answers: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Over the draws of the views and of x; both sides by as many."""
+    monkeypatch.setattr(bayes_module, "STEP_TOLERANCE", 1e-5)
+    monkeypatch.setattr(generative, "ELBO_SAMPLES", 4)
+    of_bayes: dict[str, Any] = {"max_sweeps": 200} if name == "bayes" else {}
+    fit = small_fit(
+        name, DATA.features, ANSWERS if with_answers else None, n_clusters=3, hidden=(10,), likelihood="bernoulli",
+        augmentation="affine", image_shape=(SIZE, SIZE), init="cells", init_epochs=30, **of_bayes,
+    )  # fmt: skip
+    fit.begin()
+    answers = fit.data.answers
+    order = torch.arange(40)
+    if answers is not None:
+        rest = np.setdiff1d(np.arange(40), fit.annotations.annotated)
+        order = torch.cat([answers.items, torch.from_numpy(rest)])
+    noise = torch.Generator().manual_seed(0)
+    with torch.no_grad():
+        bounds = [
+            float(fit.model.bound(fit.features[order], torch.ones(40), noise, 40, answers, fit.data.views).elbo)
+            for _ in range(200)
+        ]
+    elbos = []
+    for seed in range(60):
+        data = TrainingData(fit.features, fit.data.annotations, fit.data.views, seed)
+        elbos.append(float(fit.model.elbo(data)["total"]))
+    error = float(np.var(bounds) / len(bounds) + np.var(elbos) / len(elbos)) ** 0.5
+    assert np.mean(bounds) == pytest.approx(np.mean(elbos), abs=4 * error)
+    alone = float(fit.model.elbo(TrainingData(fit.features, fit.data.annotations))["total"])
+    assert abs(np.mean(elbos) - alone) > 100 * error, "without views it is another bound"

@@ -190,18 +190,6 @@ def test_where_no_answer_could_be_held_out_the_page_has_no_number_for_it() -> No
     assert "nats, standard error" not in text
 
 
-def test_distances_to_the_clusters_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    made, init = [], Distances.__init__
-
-    def counted(self: Distances, *arguments: Any) -> None:
-        made.append(self)
-        init(self, *arguments)
-
-    monkeypatch.setattr(Distances, "__init__", counted)
-    page_of(Result(3, probabilities(), probabilities()), data_of())
-    assert len(made) == 1
-
-
 def test_what_sets_a_cluster_apart_is_the_standardised_mean_difference() -> None:
     data = data_of()
     page = page_of(Result(3, probabilities(), probabilities()), data)

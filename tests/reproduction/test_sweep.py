@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Command, metrics_of, rows_of
+from .conftest import Command, metrics_of, rows_of, runs_of
 
 FAST = ("-m", "model=kmeans,crowd_only", "seed=0-1", "hydra.sweep.dir=sweep")
 
@@ -78,3 +78,26 @@ def test_several_processes_for_a_job_need_a_cluster(train: Command, tmp_path: Pa
     done = train("-m", "model=scdc", "seed=0,1", "trainer=ddp", "hydra.sweep.dir=sweep")
     assert done.returncode == 1
     assert all("trainer.devices=2" in row["error"] for row in rows_of(tmp_path / "sweep" / "jobs.csv"))
+
+
+SHORT = ("model=scdc", "model.init=cold", "model.epochs=2", "model.batch_size=50", "hydra.run.dir=run")
+
+
+@pytest.mark.slow
+def test_two_processes_leave_one_run(train_alone: Command, tmp_path: Path) -> None:
+    done = train_alone(*SHORT, "trainer=ddp", "trainer.accelerator=cpu", "logger=mlflow")
+    assert done.returncode == 0, done.stderr
+    assert {path.name for path in tmp_path.iterdir()} == {"mlartifacts", "mlflow.db", "run"}
+    assert metrics_of(tmp_path / "run")["epochs"] == 2
+    assert [row["epoch"] for row in rows_of(tmp_path / "run" / "curves.csv")] == ["1", "2"]
+    (run,) = runs_of(f"sqlite:///{tmp_path}/mlflow.db")
+    assert run.info.status == "FINISHED"
+    assert run.data.params["trainer.devices"] == "2"
+    assert done.stdout.count("files: ") == 1
+
+
+@pytest.mark.slow
+def test_a_mistake_is_said_once(train_alone: Command) -> None:
+    done = train_alone(*SHORT, "trainer=ddp", "trainer.accelerator=cpu", "model.n_clusters=9999")
+    assert done.returncode == 2
+    assert done.stderr.count("error: ") == 1

@@ -1,16 +1,20 @@
 """Views of an image that learn to be of one kind."""
 
+from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from scipy.stats import entropy
+from sklearn.metrics import adjusted_rand_score
 from tests.models.test_kinds_by_views import SIZE, strokes
 from tests.small_fits import SmallFit, small_fit
 
 from semicrowd.crowd.simulate import two_coin
-from semicrowd.starts.teaching import answer_cross_entropy, disagreement, learn_agreement, teach_classifier
+from semicrowd.models.training_data import TrainingData
+from semicrowd.starts.teaching import answer_cross_entropy, disagreement, learn_agreement, teach_bayes, teach_classifier
 
 OF_START: dict[str, Any] = {"init": "cells", "init_epochs": 0, "teach_epochs": 15, "init_learning_rate": 0.003}
 
@@ -100,3 +104,34 @@ def test_restarts_do_not_see_each_other() -> None:
         learn_agreement(fit.model, fit.data, fit.data.views, given, lambda _: None)
         found.append(fit.model.classifier(fit.features)[0])
     torch.testing.assert_close(found[0], found[1], rtol=1e-4, atol=1e-4)
+
+
+def test_clusters_to_spare_do_not_blur_those_in_use(bayes: Callable[..., SmallFit[Any]]) -> None:
+    """The four quarters of the plane, and eleven clusters that no item is in."""
+    fit = bayes(n_clusters=15, with_answers=False, init_epochs=20, init_learning_rate=0.01)
+    fit.begin()
+    fit.model.params.update(teach_epochs=50, teach_weight=30.0)
+    data: TrainingData = fit.data
+    quarter = ((fit.features > 0) * torch.tensor([1, 2])).sum(-1)
+    teach_bayes(fit.model, data, quarter[None], lambda _: None)
+    assert adjusted_rand_score(quarter.numpy(), fit.clusters()) > 0.8
+
+
+def test_a_classifier_that_will_be_held_learns_of_views() -> None:
+    """Random images in random clusters: of their mirror images nothing else says anything."""
+    shape, rng = (3, 4, 5), np.random.default_rng(0)
+    features, clusters = rng.random((30, 60)).astype(np.float32), torch.from_numpy(rng.integers(3, size=(1, 30)))
+    mirrored = torch.from_numpy(features).unflatten(1, shape).flip(-1).flatten(1)
+    found = {}
+    for views, hold in product(("none", "colour"), (False, True)):
+        fit = small_fit("scdc", features, image_shape=shape, n_clusters=3, hidden=(60,), batch_size=30,
+                        augmentation=views, views={"crop": 0, "jitter": 0.0} if views != "none" else None,
+                        init_learning_rate=0.01, teach_epochs=150, hold=hold)  # fmt: skip
+        teach_classifier(fit.model, fit.data, clusters, lambda _: None)
+        with torch.no_grad():
+            found[views, hold] = fit.model.classifier(mirrored).exp()
+    right = {key: float((q.argmax(-1) == clusters).float().mean()) for key, q in found.items()}
+    assert right["colour", True] > 0.95
+    assert right["none", True] < 0.8
+    for same in (("none", True), ("colour", False)):  # the bound tells a classifier that is not held of views
+        assert torch.equal(found[same], found["none", False])

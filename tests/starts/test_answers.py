@@ -10,7 +10,6 @@ from sklearn.metrics import adjusted_rand_score
 from tests.small_fits import SmallFit
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.data import Dataset
 from semicrowd.expfam import dirichlet
 from semicrowd.models.bayes import BayesSCDC
 from semicrowd.models.scdc import SCDC
@@ -70,15 +69,3 @@ def test_bayes_learns_the_clusters_and_believes_the_annotators(
     counts = dirichlet.to_standard(model.globals.eta["pi"].detach())[0] - 0.05 / 5
     np.testing.assert_allclose(counts, np.bincount(clusters, minlength=5), atol=1e-6)
     torch.testing.assert_close(model.globals.eta["specificity"].detach(), found.annotators.specificity)
-
-
-@pytest.mark.parametrize("name", ["scdc", "bayes"])
-def test_the_start_is_that_of_the_pinwheel_s_arms(
-    build: Build, pinwheel: Dataset, answers: PairAnnotations, name: str
-) -> None:
-    fit = build(name, n_clusters=5, teach_epochs=50 if name == "bayes" else 20, **START)
-    fit.begin()
-    clusters = fit.model.annotated_posterior(fit.features, answers).probabilities[0].argmax(-1).numpy()
-    assert pinwheel.labels is not None
-    assert adjusted_rand_score(pinwheel.labels[answers.annotated], clusters) > 0.6
-    assert any(line.startswith("start: classifiers of the answers") for line in fit.said)

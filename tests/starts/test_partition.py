@@ -1,22 +1,26 @@
 """The start from cells: the conjugate posterior of a partition, by loops; the VAE's posterior, by densities."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from joblib import Memory
 from numpy.testing import assert_allclose
 from scipy import stats
 from sklearn.metrics import adjusted_rand_score
-from tests.small_fits import SmallFit
+from tests.small_fits import SmallFit, small_fit
 from torch.distributions import MultivariateNormal, Normal
 
+from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
 from semicrowd.expfam import dirichlet, gaussian, normal_inverse_wishart
 from semicrowd.inference.mixture import mixture_prior, partition_posterior
+from semicrowd.starts import vae
 from semicrowd.starts.partition import Cells, _evidence
-from semicrowd.starts.vae import PRIOR_SD
+from semicrowd.starts.vae import PRIOR_SD, train_vae
 
 Build = Callable[..., SmallFit[Any]]
 
@@ -105,3 +109,37 @@ def test_networks_of_a_restart_start_the_same_in_any_company(build: Build) -> No
     single, double = (build("bayes", restarts=restarts).model.vae_parameters() for restarts in (1, 2))
     for one, two in zip(single, double, strict=True):
         torch.testing.assert_close(two[:1], one, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("name", ["scdc", "bayes"])
+def test_fits_share_their_vae_whatever_their_answers(
+    name: str, pinwheel: Dataset, answers: PairAnnotations, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The networks of the second model are those of the first, to the byte, and other parameters train anew."""
+    trained, real = list[object](), vae._train
+
+    def counted(*given: Any) -> None:
+        trained.append(given)
+        real(*given)
+
+    monkeypatch.setattr(vae, "_train", counted)
+
+    def values(answers: PairAnnotations | None, memory: Memory, **how: Any) -> list[torch.Tensor]:
+        fit = small_fit(name, pinwheel.features, answers, **how)
+        object.__setattr__(fit.data, "memory", memory)
+        train_vae(fit.model, fit.data, fit.said.append)
+        return [parameter.detach().clone() for parameter in fit.model.vae_parameters()]
+
+    kept = Memory(tmp_path, verbose=0)
+    first, again = values(None, kept), values(answers, kept)
+    assert len(trained) == 1
+    assert all(torch.equal(one, other) for one, other in zip(first, again, strict=True))
+    others: list[dict[str, Any]] = [
+        {"seed": 1}, {"batch_size": 20}, {"init_epochs": 1}, {"hidden": (9,)}, {"latent_dim": 3},
+        {"initial_variance": 0.5},
+    ]  # fmt: skip
+    for number, how in enumerate(others, 2):
+        values(None, kept, **how)
+        assert len(trained) == number
+    values(None, Memory(None))
+    assert len(trained) == number + 1, "without a place nothing is kept"

@@ -11,9 +11,8 @@ from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 from semicrowd import CoTraining, load
 from semicrowd.crowd import simulate
 from semicrowd.errors import UserError
-from semicrowd.estimators.persistence import decode, encode
 from semicrowd.starts.patches import ALONG, PARTS, PatchFeatures
-from semicrowd.starts.preparing import preparations, prepared
+from semicrowd.starts.preparing import preparations
 
 
 def textures(number: int, colours: int = 1, side: int = 16, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -84,14 +83,6 @@ def test_kinds_that_no_single_pixel_tells_are_told() -> None:
     }
     assert right["patches"] > 0.95
     assert right["patches"] > right["standardised"] + 0.2
-
-
-def test_further_images_are_prepared_alike() -> None:
-    X, _ = textures(40)
-    way = dict(preparations(X, (16, 16)))["patches"]
-    np.testing.assert_allclose(prepared(way.pipeline, X[:7]), way.items[:7], rtol=1e-6, atol=1e-6)
-    again = decode(encode(way.pipeline))
-    assert prepared(again, X[:7]).tobytes() == prepared(way.pipeline, X[:7]).tobytes()
 
 
 @pytest.mark.slow

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.special import expit
-from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 from semicrowd.crowd.annotations import PairAnnotations
@@ -122,10 +121,3 @@ def test_a_category_has_one_weight() -> None:
     way = _weighted(table, replace(answers, num_items=len(x), i=places[0], j=places[1]))
     assert way is not None
     np.testing.assert_allclose(way.pipeline[1].weights, weights)
-
-
-def test_a_scaler_with_weights() -> None:
-    x = np.random.default_rng(0).normal(size=(50, 3)) * [1, 5, 2]
-    weights = np.array([1.0, 4.0, 0.0])
-    scaler = clone(ColumnScaler(weights=weights)).fit(x)
-    np.testing.assert_allclose(scaler.transform(x), ColumnScaler().fit_transform(x) * [1, 2, 0], atol=1e-12)
