@@ -17,6 +17,8 @@ from semicrowd.methods import METHODS, method
 from semicrowd.methods.generative import NOT_OF_THE_FIT, Generative
 from semicrowd.methods.protocols import Facts, with_defaults
 
+from .conftest import Command, metrics_of
+
 CONF = Path(__file__).parents[2] / "conf"
 #: What a run sets in place of the default, for all methods.
 SHARED = {name: f"${{{name}}}" for name in ("image_shape", "protocol", "trainer", "memory", "verbose")}
@@ -126,3 +128,21 @@ def test_own_data_choose_their_method_unless_someone_else_does(also: list[str], 
         config = compose("config", ["data=npz", "data.path=x.npz", *also])
     assert config.annotations._target_.rpartition(".")[2] == ("crowd" if also else "none")
     assert model in config.model._target_
+
+
+#: Whole runs whose data are here, each with less work.
+SMALL = {
+    "benchmark_slpd_wine": "model.n_restarts=1",
+    "chains": "model.n_chains=1 model.n_sweeps=10 model.n_kept=2",
+    "crowd_iris": "model.n_restarts=1",
+    "pinwheel_bayes_none": "model.epochs=1 model.init_epochs=1 model.restarts=1",
+    "pinwheel_paper_bayes": "model.epochs=1 model.restarts=1",
+    "shapes": "model.n_epochs=2 data.points_per_class=30",
+}
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_small_experiments_run(name: str, train: Command, tmp_path: Path) -> None:
+    done = train(f"experiment={name}", *SMALL[name].split(), "hydra.run.dir=run")
+    assert done.returncode == 0, done.stderr
+    assert metrics_of(tmp_path / "run")["clusters/occupied"] >= 1
