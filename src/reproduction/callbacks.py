@@ -49,18 +49,18 @@ class Sweep(Callback):
         self._folder = Path(config.hydra.sweep.dir).absolute()
         for old in self._folder.glob(f"*/{_ROW}"):
             old.unlink()
+        self._tracker = tracking.Tracker()
+        atexit.register(self._end, stopped=True)  # unless it gets to its end
         if not config.get("logger"):
             return
         try:
             command = " ".join([*PROGRAM.split(), "-m", *config.hydra.overrides.task])
             tags = {"mlflow.source.type": "LOCAL", "mlflow.source.name": command, "folder": self._folder}
-            tracker = tracking.open_run(f"sweep {self._folder.name}", tags)
+            self._tracker = tracking.open_run(f"sweep {self._folder.name}", tags)
         except UserError as error:
             print(f"error: {error}", file=sys.stderr)
             raise SystemExit(2) from None
-        self.parent = tracker.id
-        self._tracker = tracker
-        atexit.register(tracker.end, "KILLED")  # unless it gets to its end
+        self.parent = self._tracker.id
 
     def __getstate__(self) -> dict[str, Any]:
         return {"parent": self.parent}  # what jobs in other processes need
@@ -102,19 +102,25 @@ class Sweep(Callback):
 
     def on_multirun_end(self, config: DictConfig, **_: Any) -> None:  # noqa: ARG002
         """Hydra's hook: after all jobs."""
-        rows = [json.loads(path.read_text(encoding="utf-8")) for path in self._folder.glob(f"*/{_ROW}")]
-        rows.sort(key=lambda row: row["job"])
-        for row in rows:
-            row["swept"] = [one for one in row["overrides"] if any(one not in other["overrides"] for other in rows)]
-        _write(rows, self._folder / "jobs.csv")
-        _print(rows, self._folder)
-        failed = sum(row["status"] != "finished" for row in rows)
-        if self.parent is not None:
-            atexit.unregister(self._tracker.end)
-            self._tracker.end("FAILED" if failed else "FINISHED", f"{failed} jobs failed" if failed else "",
-                              [self._folder / "jobs.csv"])  # fmt: skip
-        if failed:
+        atexit.unregister(self._end)
+        if self._end():
             raise SystemExit(1)
+
+    def _end(self, stopped: bool = False) -> int:
+        """Write jobs.csv, print the table, end MLflow's run; the number of jobs that failed."""
+        rows = [json.loads(path.read_text(encoding="utf-8")) for path in self._folder.glob(f"*/{_ROW}")]
+        failed = sum(row["status"] != "finished" for row in rows)
+        if rows:
+            rows.sort(key=lambda row: row["job"])
+            for row in rows:
+                row["swept"] = [one for one in row["overrides"] if any(one not in other["overrides"] for other in rows)]
+            _write(rows, self._folder / "jobs.csv")
+            _print(rows, self._folder)
+            status = "KILLED" if stopped else "FAILED" if failed else "FINISHED"
+            self._tracker.end(status, f"{failed} jobs failed" if failed else "", [self._folder / "jobs.csv"])
+        else:  # none has begun
+            self._tracker.remove()
+        return failed
 
 
 def _brief(metrics: Mapping[str, Any]) -> str:

@@ -138,6 +138,12 @@ class Tracker:
                 self.client.set_tag(self.id, "error", error[:_LONGEST])
             self.client.set_terminated(self.id, status)
 
+    def remove(self) -> None:
+        """As if it had not been."""
+        if self.client is not None and self.id is not None:
+            with self._noted():
+                self.client.delete_run(self.id)
+
     @contextlib.contextmanager
     def _noted(self) -> Iterator[None]:
         try:

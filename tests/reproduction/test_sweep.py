@@ -1,10 +1,14 @@
 """Sweeps by Hydra's launchers: the same numbers by each, jobs.csv and the table, jobs that fail."""
 
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
-from .conftest import Command, metrics_of, rows_of, runs_of
+from .conftest import SOURCE, Command, environment, metrics_of, quiet, rows_of, runs_of
 
 FAST = ("-m", "model=kmeans,crowd_only", "seed=0-1", "hydra.sweep.dir=sweep")
 
@@ -72,6 +76,22 @@ def test_a_ray_cluster_of_one_machine(train_alone: Command, tmp_path: Path) -> N
     done = train_alone("-m", "model=kmeans", "seed=0,1", "hydra/launcher=ray", "hydra.sweep.dir=sweep")
     assert done.returncode == 0, done.stderr
     assert len(rows_of(tmp_path / "sweep" / "jobs.csv")) == 2
+
+
+def test_a_sweep_that_is_stopped_keeps_the_jobs_that_have_ended(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, str(SOURCE / "train.py"), *quiet(("-m", "model=kmeans,scdc", "hydra.sweep.dir=sweep"))],
+        cwd=tmp_path, env=environment(tmp_path), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    deadline = time.monotonic() + 120
+    while not (tmp_path / "sweep" / "1" / "provenance.json").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGTERM)
+    out, _ = process.communicate(timeout=120)
+    assert process.returncode == 130
+    rows = rows_of(tmp_path / "sweep" / "jobs.csv")
+    assert [(row["job"], row["status"]) for row in rows] == [("0", "finished")]
+    assert "ACC" in out
 
 
 def test_several_processes_for_a_job_need_a_cluster(train: Command, tmp_path: Path) -> None:
