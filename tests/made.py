@@ -35,6 +35,11 @@ def signs_of_all_pairs(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.n
     return i, j, np.where(labels[i] == labels[j], 1.0, -1.0)
 
 
+def generators(*seeds: int) -> list[torch.Generator]:
+    """One for each restart."""
+    return [torch.Generator().manual_seed(seed) for seed in seeds]
+
+
 def shaken(net: N, by: float = 0.3) -> N:
     """Every parameter moved, so that no zero at the start hides an error."""
     generator = torch.Generator().manual_seed(99)

@@ -10,13 +10,7 @@ from scipy.sparse.csgraph import connected_components
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.batch import RelationalBatch
-from semicrowd.crowd.samplers import (
-    NodeSampler,
-    PairSampler,
-    RelationalSampler,
-    TaskSampler,
-    build_sampler,
-)
+from semicrowd.crowd.samplers import NodeSampler, PairSampler, RelationalSampler, TaskSampler, build_sampler
 from semicrowd.errors import UserError
 
 

@@ -9,14 +9,7 @@ from sklearn.metrics import adjusted_rand_score, pairwise_distances
 from sklearn.preprocessing import StandardScaler
 
 from semicrowd import UKM
-from semicrowd.data.components import (
-    SCALINGS,
-    axes_place,
-    keep,
-    place,
-    principal_axes,
-    principal_components,
-)
+from semicrowd.data.components import SCALINGS, axes_place, keep, place, principal_axes, principal_components
 from semicrowd.data.preparation import MAX_COMPONENTS, ColumnScaler, fit_preparation, one_hot_columns, prepared
 from semicrowd.errors import UserError
 

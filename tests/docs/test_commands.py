@@ -55,21 +55,7 @@ def commands(program: re.Pattern[str]) -> list[tuple[str, str]]:
     return sorted({(name, command) for name, text in texts.items() for command in shown(text, program) if command})
 
 
-def test_commands_are_found_in_blocks_and_in_lines() -> None:
-    text = """`python src/train.py data=face
-model=…` and `data=face model=scdc`, `x=1`
-```sh
-python src/train.py -m model=scdc \\
-  seed=0-9  # ten
-torchrun --standalone python src/train.py data=mnist
-semicrowd train data=table
-semicrowd trains data=table
-semicrowd predict runs/FOLDER new.csv
-```"""
-    assert [words(command) for command in shown(text, TRAIN)] == [
-        ["-m", "model=scdc", "seed=0-9"], ["data=mnist"], ["data=table"], ["data=face"], ["data=face", "model=scdc"],
-    ]  # fmt: skip
-    assert [words(command) for command in shown(text, PREDICT)] == [["runs/FOLDER", "new.csv"]]
+def test_there_are_commands() -> None:
     assert len(commands(TRAIN)) > 40
 
 

@@ -1,6 +1,5 @@
 """MCVC and deep MCVC on cases with a known answer, and the scikit-learn surface."""
 
-import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -45,16 +44,6 @@ def test_clusters_and_annotators_are_recovered(
     assert model.bound_ > -0.7 * np.log(2) * pairs.num_pairs
     assert model.bound_ == model.bounds_.max()
     assert len(model.bounds_) == 4
-
-
-def test_prediction_is_what_was_fitted(fitted: tuple[MCVC, np.ndarray, PairAnnotations, np.ndarray]) -> None:
-    model, features, _, labels = fitted
-    assert model.predict(features).tolist() == model.labels_.tolist()
-    probability = model.predict_proba(features)
-    np.testing.assert_allclose(probability.sum(1), 1, rtol=1e-5)
-    centers = np.stack([features[labels == k].mean(0) for k in range(3)])
-    assert sorted(model.predict(centers).tolist()) == [0, 1, 2]
-    assert pickle.loads(pickle.dumps(model)).predict(centers).tolist() == model.predict(centers).tolist()
 
 
 def test_features_are_standardised(fitted: tuple[MCVC, np.ndarray, PairAnnotations, np.ndarray]) -> None:

@@ -109,14 +109,6 @@ def test_ranks_are_those_of_the_annotators_who_err() -> None:
     assert scores["workers/specificity_rank"] == pytest.approx(expected)
 
 
-def test_two_who_err_have_no_rank_but_an_error() -> None:
-    known = answers_of_five([0.5, 0.8, 1.0, 1.0, np.nan], [np.nan] * 5)
-    scores = score(five_annotators(), data(), known).scores
-    assert {name for name in scores if name.startswith("workers/")} == {
-        "workers/sensitivity_mae", "workers/sensitivity_coverage", "workers/observed_sensitivity_mae",
-    }  # fmt: skip
-
-
 def test_clusters_without_a_pair_of_a_kind_say_nothing_of_it() -> None:
     """All in one cluster, and hard: no annotator has seen a pair of two kinds."""
     found = replace(five_annotators(), final=Assignment.hard(np.zeros(6)))

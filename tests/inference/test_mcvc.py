@@ -14,16 +14,7 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.batch import AnswerGraph
 from semicrowd.expfam import dirichlet
 from semicrowd.inference import slpd_sums
-from semicrowd.inference.mcvc import (
-    Experts,
-    Prior,
-    answer_weight,
-    bound,
-    evidence,
-    initial_experts,
-    update,
-    used_views,
-)
+from semicrowd.inference.mcvc import Experts, Prior, answer_weight, bound, evidence, initial_experts, update, used_views
 from semicrowd.inference.slpd import Clusters, densities, samples_of, sweep
 from semicrowd.random import stream, torch_stream
 

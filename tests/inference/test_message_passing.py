@@ -63,17 +63,6 @@ def answers(seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
     return torch.zeros(6, dtype=torch.long), torch.randint(2, (6,), generator=draw)
 
 
-def test_pair_evidence_is_the_log_likelihood_of_equation_1() -> None:
-    alpha, beta_ = torch.tensor([0.9, 0.7]), torch.tensor([0.8, 0.6])
-    log = [torch.stack([p.log(), (1 - p).log()], -1)[None] for p in (alpha, beta_)]
-    worker, label = torch.tensor([0, 0, 1, 1]), torch.tensor([1, 0, 1, 0])
-    evidence = pair_evidence(log[0], log[1], worker, label)
-    same = torch.tensor([0.9, 0.1, 0.7, 0.3]).log()
-    different = torch.tensor([0.2, 0.8, 0.4, 0.6]).log()
-    torch.testing.assert_close((evidence.weight + evidence.offset)[0], same)
-    torch.testing.assert_close(evidence.offset[0], different)
-
-
 def test_relational_term_is_the_expectation_over_all_assignments() -> None:
     """K^N enumeration at N = 4, K = 3."""
     expected = globals_(1, 3, 2, 1)

@@ -14,13 +14,7 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.two_coin import FLAT_PRIOR, hits_and_misses
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.expfam.shared_prior import common_beta
-from semicrowd.models.pair_quality import (
-    JEFFREYS,
-    design_effect,
-    reported_quality,
-    robust_rate,
-    shared_item_effect,
-)
+from semicrowd.models.pair_quality import JEFFREYS, design_effect, reported_quality, robust_rate, shared_item_effect
 
 KINDS, SIZE, CROWD = 8, 24, 30
 

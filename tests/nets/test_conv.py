@@ -2,15 +2,13 @@
 
 import pytest
 import torch
-from tests.made import shaken
+from tests.made import generators, shaken
 from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn.functional import conv2d, linear
 
 from semicrowd.nets.conv import ConvBody, ConvNet, ResidualBlock, RestartConv
 from semicrowd.nets.mlp import RestartLinear
-
-from .conftest import generators
 
 
 def normal(*shape: int, seed: int = 5) -> Tensor:

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import torch
 from scipy.stats import logistic
+from tests.made import generators
 from torch import nn
 
 from semicrowd.nets.classifier import ClusterEncoder
@@ -17,8 +18,6 @@ from semicrowd.nets.decoder import (
     positive,
 )
 from semicrowd.nets.mlp import MLP, RestartLinear
-
-from .conftest import generators
 
 
 def test_grey_pixels_have_their_cross_entropy() -> None:

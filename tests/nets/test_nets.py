@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import torch
-from tests.made import shaken
+from tests.made import generators, shaken
 from tests.small_fits import parameters
 from torch import Tensor, nn
 from torch.distributions import Bernoulli, Independent, Normal
@@ -20,8 +20,6 @@ from semicrowd.nets.decoder import BernoulliDecoder, GaussianDecoder, Recognitio
 from semicrowd.nets.mlp import MLP, NICE, RestartLinear, set_precision
 from semicrowd.nets.resnet import NineLayerBody, ResidualBody, ResidualDecoder
 from semicrowd.random import torch_stream
-
-from .conftest import generators
 
 D, d, K = 6, 3, 4
 

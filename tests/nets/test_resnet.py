@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 import torch
+from tests.made import generators
 from tests.small_fits import parameters
 from torch import Tensor, nn
 from torch.nn.functional import avg_pool2d, conv2d, interpolate, max_pool2d
@@ -11,8 +12,6 @@ from torch.nn.functional import avg_pool2d, conv2d, interpolate, max_pool2d
 from semicrowd.nets.build import NetBuilder
 from semicrowd.nets.conv import Body, ResidualBlock, RestartConv
 from semicrowd.nets.resnet import NineLayerBody, ResidualBody, ResidualDecoder, resolutions
-
-from .conftest import generators
 
 SHAPES = [(28, 28), (3, 32, 32), (3, 9, 7), (1, 5)]
 

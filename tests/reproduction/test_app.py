@@ -223,13 +223,10 @@ def test_a_messy_table_runs_from_the_two_files_alone_and_numbers_are_not_rounded
     ("given", "named"),
     [
         ("model=kmeans model.n_clusters=1", "n_clusters"),
-        ("model=kmeans data.points_per_class=0", "points_per_class"),
         ("model=kmeans +model.depth=3", "depth"),
         ("model=kmeans n_classes=501", "n_clusters=501"),
         ("model=mcvc annotations=none", "annotations=none"),
         ("model=kmeans annotations=crowd", "annotations=crowd"),
-        ("model=kmeans annotations=file", "annotations.path"),
-        ("model=kmeans data=table", "data.path"),
         ("model=kmeans ckpt_path=run/last.ckpt", "ckpt_path"),
         ("answers.csv items.csv", "answers.csv"),
         ("model=scdc model.n_clusters=4 ckpt_path=items.csv", "ckpt_path=items.csv"),

@@ -109,17 +109,6 @@ def test_codes_at_four_stages_are_standardised_and_the_decoder_takes_them_back(r
     assert np.square(back - raw).mean() < 0.9 * raw.var(0).mean()
 
 
-def test_a_subset_is_drawn_of_the_codes(root: Path) -> None:
-    make("har", root, 1, 4)
-    whole = load_encoded(root=root, which="har")
-    some = load_encoded(root=root, which="har", subset=20, data_seed=3)
-    assert some.labels is not None
-    assert whole.labels is not None
-    rows = [int(np.flatnonzero((whole.features == row).all(1))[0]) for row in some.features]
-    assert rows == sorted(set(rows))
-    assert np.array_equal(whole.labels[rows], some.labels)
-
-
 def test_without_codes_or_with_those_of_others_the_error_says_what_makes_them(root: Path) -> None:
     with pytest.raises(UserError, match=r"codes-100\.npz"):
         load_encoded(root=root, which="har")

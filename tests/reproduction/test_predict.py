@@ -13,8 +13,6 @@ from PIL import Image
 from sklearn.metrics import normalized_mutual_info_score
 
 import semicrowd
-from semicrowd.crowd import answer_files
-from semicrowd.crowd.simulate import two_coin
 
 from .conftest import Command, refused, rows_of
 
@@ -93,35 +91,6 @@ def test_a_messy_table_is_converted_as_in_the_run(train: Command, predict: Comma
     assert [str(label) for label in model.predict(mixed)] == [row.split(",")[1] for row in expected.split()[1:]]
     mixed.drop(columns="x").to_csv(tmp_path / "fewer.csv", index=False, sep=";")
     refused(predict("run", "fewer.csv"), "fewer.csv", "column x")
-
-
-@pytest.mark.usefixtures("quick_cotraining")
-@pytest.mark.parametrize("name", ["kmeans", "bayes", "cotrain", "dpm", "mcvc", "crowd_only"])
-def test_the_model_of_a_run_has_the_numbers_of_the_run(
-    name: str, train: Command, predict: Command, tmp_path: Path
-) -> None:
-    draws, kind = np.random.default_rng(0), np.repeat([0, 1, 2, 3], [6, 9, 30, 15])
-    points = np.array([[0, 0], [9, 0], [0, 9], [9, 9]])[kind] + draws.normal(size=(60, 2))
-    np.save(tmp_path / "items.npy", points)
-    answers = two_coin(kind, draws, num_annotators=3, pairs_per_annotator=80, num_annotated=30)
-    answer_files.write(answers, tmp_path / "answers.csv")
-    short = {
-        "bayes": ("model.n_clusters=6", "model.epochs=2", "model.init=cells", "model.init_epochs=20"),
-        "mcvc": ("model.n_restarts=2",), "dpm": ("model.n_sweeps=20",),
-    }  # fmt: skip
-    done = train("items.npy", "answers.csv", "n_classes=4", f"model={name}", *short.get(name, ()), "hydra.run.dir=run")
-    assert done.returncode == 0, done.stderr
-    model, assigned = semicrowd.load(tmp_path / "run" / "model.pt"), pd.read_csv(tmp_path / "run" / "assignments.csv")
-    assert np.array_equal(assigned["cluster"], model.labels_)
-    if name == "crowd_only":
-        refused(predict("run", "items.npy"), "SignedSpectral")
-        return
-    found = model.predict(points)
-    assert (assigned["cluster"] == found).mean() > 0.9, "answers can change some"
-    new = predict("run", "items.npy")
-    assert np.array_equal(pd.read_csv(io.StringIO(new.stdout))["cluster"], found)
-    if name == "kmeans":  # features alone decide
-        assert np.bincount(found).tolist() == [30, 15, 9, 6]
 
 
 def _pictures(folder: Path, scale: int = 1) -> np.ndarray:
@@ -212,3 +181,10 @@ def test_questions_are_asked_and_a_page_can_be_made_anew(train: Command, tmp_pat
         with pytest.raises(semicrowd.UserError, match="nowhere"):
             rebuild(Path("nowhere"))
     assert page.read_text() == text
+
+
+@pytest.mark.usefixtures("table", "answers")
+def test_a_method_of_answers_alone_places_no_new_items(train: Command, predict: Command) -> None:
+    done = train("items.csv", "answers.csv", "model=crowd_only", "n_classes=2", "hydra.run.dir=run")
+    assert done.returncode == 0, done.stderr
+    refused(predict("run", "items.csv"), "SignedSpectral")

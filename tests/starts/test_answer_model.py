@@ -143,14 +143,6 @@ def test_probability_of_an_answer_by_enumeration() -> None:
         assert estimate[p] == pytest.approx(np.log(total))
 
 
-def test_weights_are_those_of_equation_14() -> None:
-    indexed, rates, _ = _some(6, 3)
-    for p, weight in enumerate(indexed.weights(rates)):
-        alpha, specificity = (rate[indexed.worker[p]] for rate in rates.means)
-        two = alpha / (1 - specificity) if indexed.label[p] else (1 - alpha) / specificity
-        assert weight == pytest.approx(np.log(two))
-
-
 @pytest.mark.parametrize("power", [1.0, 0.3])
 def test_items_are_joined_with_the_answers_at_a_fixed_point_of_equation_14(power: float) -> None:
     indexed, rates, features = _some(6, 3)

@@ -1,5 +1,7 @@
 """One candidate: what turns of classifiers and answers make of first clusters, and the scores of held-out answers."""
 
+
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -10,20 +12,18 @@ from sklearn.metrics import adjusted_rand_score
 
 from semicrowd.crowd import simulate
 from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.cells import kmeans_cells
 from semicrowd.starts.calibration import Calibration, StackedClassifier
-from semicrowd.starts.cotraining import (
-    FOLDS,
-    cotrain,
-    folds_of_answers,
-    held_out_scores,
-    scores_without_clusters,
-)
+from semicrowd.starts.cotraining import FOLDS, cotrain, folds_of_answers, held_out_scores, scores_without_clusters
+from semicrowd.starts.initial_clusters import MERGED_BY_ANSWERS, NUMBER_FROM_ANSWERS
 from semicrowd.starts.item_classifiers import ItemClassifier, LabelPropagation, LogisticClassifier
+from semicrowd.starts.portfolio import Portfolio
+from semicrowd.starts.prepared_features import WEIGHTED
 
 FEATURES, LABELS = make_blobs(200, 3, centers=4, cluster_std=1.0, random_state=3)
 
 
-def _answers(kind: str = "two_coin", quality: float = 0.85) -> PairAnnotations:
+def answers_about(kind: str = "two_coin", quality: float = 0.85) -> PairAnnotations:
     rng = np.random.default_rng(0)
     rates: dict[str, Any] = {"sensitivity": quality, "specificity": quality, "num_annotated": 40}
     if kind == "tasks":
@@ -31,7 +31,7 @@ def _answers(kind: str = "two_coin", quality: float = 0.85) -> PairAnnotations:
     return simulate.two_coin(LABELS, rng, num_annotators=5, pairs_per_annotator=80, **rates)
 
 
-ANSWERS = _answers()
+ANSWERS = answers_about()
 ITEMS = ANSWERS.annotated
 OF_KINDS = ("two_coin", "tasks")
 
@@ -44,7 +44,7 @@ def _flipped(answers: PairAnnotations, row: int) -> PairAnnotations:
 
 @pytest.mark.parametrize("kind", OF_KINDS)
 def test_no_answer_of_a_task_or_about_a_pair_is_in_two_folds(kind: str) -> None:
-    answers = _answers(kind)
+    answers = answers_about(kind)
     fold = folds_of_answers(answers)
     assert set(fold) == set(range(FOLDS))
     unit = answers.task
@@ -68,7 +68,7 @@ def test_the_two_orders_of_a_pair_are_one_pair() -> None:
 @pytest.mark.parametrize("kind", OF_KINDS)
 def test_a_held_out_answer_has_no_part_in_its_own_probability(kind: str, independent: bool) -> None:
     """Flipped, it has the rest of the probability, if all else is held: what is predicted has not changed."""
-    answers = _answers(kind)
+    answers = answers_about(kind)
     rng = np.random.default_rng(3)
     size = len(answers.annotated)
     known, features = rng.dirichlet(np.ones(4), size), rng.dirichlet(np.ones(4), size)
@@ -238,3 +238,67 @@ def test_folds_where_one_person_has_sorted_all_items() -> None:
     assert set(folds(sorting, 1 + np.arange(links))[:pairs]) == set(range(FOLDS))
     both = folds(sorting, sorting + 1)
     assert len(set(both[:pairs])) == len(set(both[pairs:])) == 1
+
+
+@pytest.mark.parametrize(("quality", "merged"), [(0.85, True), (0.5, False)])
+def test_answers_merge_cells_of_one_class_and_guesses_merge_none(
+    quality: float, merged: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cells = kmeans_cells(FEATURES, 8, seed=0)
+    assert adjusted_rand_score(LABELS, cells) < 0.8
+    answers = simulate.two_coin(
+        LABELS, np.random.default_rng(0), num_annotators=5, pairs_per_annotator=80, num_annotated=200,
+        sensitivity=quality, specificity=quality,
+    )  # fmt: skip
+    made = Portfolio(FEATURES, answers, 0, lambda _: None)
+    monkeypatch.setattr(made, "of_features", lambda *_: cells)
+    candidates = made.without_answers(1)
+    assert (MERGED_BY_ANSWERS in candidates) == merged
+    if merged:
+        assert adjusted_rand_score(LABELS, candidates[MERGED_BY_ANSWERS](made)) > 0.95
+
+
+#: The answer of which a refit must know nothing.
+ROW = 17
+
+
+def _of_both_answers(
+    monkeypatch: pytest.MonkeyPatch, answers: PairAnnotations, scores: Callable[[Portfolio], np.ndarray]
+) -> tuple[float, float]:
+    """Scores of an answer and of its opposite; candidates are fitted again without its fold alone, to save time."""
+    refit, noisy = Portfolio._scores_of_refit, np.c_[FEATURES, np.random.default_rng(0).normal(size=(200, 4))]
+    monkeypatch.setattr(
+        Portfolio, "_scores_of_refit",
+        lambda made, name, way, training, other, independent: (
+            other if training[ROW] else refit(made, name, way, training, other, independent)
+        ),
+    )
+    turned = replace(answers, label=np.where(np.arange(answers.num_pairs) == ROW, 1 - answers.label, answers.label))
+    one, other = (scores(Portfolio(noisy, each, 0, lambda _: None))[ROW] for each in (answers, turned))
+    assert one != scores_without_clusters(answers)[ROW], "the candidate was made without the fold"
+    return float(one), float(other)
+
+
+@pytest.mark.usefixtures("few_folds")
+@pytest.mark.parametrize("preparation", ["standardised", WEIGHTED])
+@pytest.mark.parametrize("kind", OF_KINDS)
+def test_no_part_of_a_candidate_that_is_made_anew_has_seen_the_answer(
+    kind: str, preparation: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Flipped, an answer has the rest of the probability: weights, clusters, classifiers, annotators are the same."""
+    name = f"few cells of {preparation} features"
+    both = _of_both_answers(monkeypatch, answers_about(kind), lambda made: made._refitted_scores(name, None))
+    assert np.exp(both).sum() == pytest.approx(1, abs=1e-9)
+
+
+@pytest.mark.usefixtures("few_folds")
+@pytest.mark.parametrize(
+    "name", [f"standardised {NUMBER_FROM_ANSWERS}", f"{WEIGHTED} {NUMBER_FROM_ANSWERS}", MERGED_BY_ANSWERS]
+)
+def test_clusters_of_features_made_anew_have_not_seen_the_answer(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    cells = kmeans_cells(FEATURES, 12, seed=0)  # more than classes, so that the answers merge some
+    monkeypatch.setattr(Portfolio, "of_features", lambda *_: cells)
+    both = _of_both_answers(
+        monkeypatch, ANSWERS, lambda made: made._refitted_scores(name, made.without_answers(4)[name])
+    )
+    assert np.exp(both).sum() == pytest.approx(1, abs=1e-9)

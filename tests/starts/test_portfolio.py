@@ -12,6 +12,8 @@ from joblib import Memory
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 from tests.small_fits import SmallFit
+from tests.starts.test_cotraining import FEATURES as TABLE
+from tests.starts.test_cotraining import LABELS, answers_about
 
 from semicrowd.crowd import simulate
 from semicrowd.crowd.annotations import PairAnnotations
@@ -25,18 +27,7 @@ from semicrowd.starts.portfolio import Cotrained, Portfolio
 from semicrowd.starts.selection import FEATURES_ALONE, confirm, mean_difference, select
 from semicrowd.starts.start import cotrained_start
 
-TABLE, LABELS = make_blobs(200, 3, centers=4, cluster_std=1.0, random_state=3)
-
-
-def _answers(kind: str, quality: float = 0.85) -> PairAnnotations:
-    rng = np.random.default_rng(0)
-    rates: dict[str, Any] = {"sensitivity": quality, "specificity": quality, "num_annotated": 40}
-    if kind == "tasks":
-        return simulate.tasks(LABELS, rng, num_annotators=5, num_tasks=30, task_size=6, **rates)
-    return simulate.two_coin(LABELS, rng, num_annotators=5, pairs_per_annotator=80, **rates)
-
-
-OF_KINDS = {kind: _answers(kind) for kind in ("two_coin", "tasks")}
+OF_KINDS = {kind: answers_about(kind) for kind in ("two_coin", "tasks")}
 ANSWERS = OF_KINDS["two_coin"]
 
 
