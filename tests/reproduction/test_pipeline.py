@@ -18,8 +18,10 @@ from dvc.repo import Repo
 from hydra import compose, initialize_config_dir
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.utils import get_object
+from hydra.utils import get_object, instantiate
+from omegaconf import open_dict
 
+from reproduction import run
 from reproduction.app import CONF, arguments, command
 from reproduction.stages import answers
 from reproduction.stages import data as data_stage
@@ -97,8 +99,8 @@ def test_each_command_is_valid_and_each_dependency_exists(
 def test_answers_are_those_that_a_run_draws(tmp_path: Path) -> None:
     given = ["data=pinwheel", "annotations=two_coin", "seed=3"]
     assert command(answers.main, [*given, f"hydra.run.dir={tmp_path / 'stage'}"]) == 0
-    run = [*given, "model=cspa", "figures=false", "logger=none", f"hydra.run.dir={tmp_path / 'run'}"]
-    subprocess.run([sys.executable, PROJECT / "src" / "train.py", *run], check=True)
+    words = [*given, "model=cspa", "figures=false", "logger=none", f"hydra.run.dir={tmp_path / 'run'}"]
+    subprocess.run([sys.executable, PROJECT / "src" / "train.py", *words], check=True)
     drawn = (tmp_path / "run" / "annotations.csv").read_bytes()
     assert (tmp_path / "stage" / "answers.csv").read_bytes() == drawn
 
@@ -169,3 +171,40 @@ def test_runs_load_the_axes_of_cifar10(
     data = load_cifar10()
     assert data.features.tobytes() == before.features.tobytes()
     assert data.features.shape == (180, 100)
+
+
+#: One step where a run would take long: few items, no start, one draw.
+SHORT = {
+    "epochs": 1, "init": "cold", "restarts": 1, "batch_size": 100, "n_epochs": 1, "n_steps": 1, "n_chains": 1,
+    "n_sweeps": 12, "n_kept": 1, "n_restarts": 1, "trainer": None,
+}  # fmt: skip
+#: Data sets of the registry behind one of conf/data.
+FILES = {"mnist": ["mnist"], "face": ["face"], "cifar10": ["cifar10", "cifar10h"], "sequence": ["homes"],
+         "benchmark": ["pen", "optdigits"]}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.needs_data
+@pytest.mark.parametrize("name", sorted(path.stem for path in (PROJECT / "conf" / "experiment").glob("*.yaml")))
+def test_the_first_step_of_each_experiment_works(
+    name: str, hydra: None, public_data: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = [f"experiment={name}", "logger=none", "verbose=false"]
+    cfg = compose("config", given, return_hydra_config=True)
+    data = cfg.hydra.runtime.choices.data
+    if cfg.hydra.runtime.choices.annotations == "crowd":  # its answers are about all of the images
+        given += ["annotations=quota", "annotations.num_annotated=50"]
+    if data == "encoded":  # other stages make the codes
+        given += ["data=shapes", "data.which=moons"]
+    for public in FILES.get(data, ()):
+        monkeypatch.setenv("SEMICROWD_DATA", str(public_data(public)))
+    cfg = compose("config", given)
+    with open_dict(cfg):
+        cfg.model.update({key: value for key, value in SHORT.items() if key in cfg.model})
+        cfg.data.update({"subset": 300} if data in ("mnist", "cifar10") else {})
+        cfg.annotations.update({"num_annotated": 100, "num_tasks": 40} if "num_tasks" in cfg.annotations else {})
+    items, answers = run.inputs(cfg)
+    with open_dict(cfg):
+        cfg.n_classes, cfg.image_shape = items.num_classes, items.image_shape
+    model = instantiate(cfg.model, _convert_="all")
+    assert len(run.fit(model, items, answers).labels_) == items.num_items
