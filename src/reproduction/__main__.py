@@ -11,7 +11,7 @@ COMMANDS = {
     "train": ("reproduction.app", "cluster items from their features and a few noisy answers"),
     "predict": ("reproduction.predict", "assign new items to the clusters of a finished run"),
     "report": ("reproduction.report.engine", "make the page of a finished run anew, or the papers' tables and figures"),
-    "ui": ("reproduction.tracking", "open the tracking UI on this machine"),
+    "ui": ("reproduction.ui", "open the tracking UI on this machine"),
 }
 
 

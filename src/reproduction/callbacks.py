@@ -56,7 +56,7 @@ class Sweep(Callback):
         try:
             command = " ".join([*PROGRAM.split(), "-m", *config.hydra.overrides.task])
             tags = {"mlflow.source.type": "LOCAL", "mlflow.source.name": command, "folder": self._folder}
-            self._tracker = tracking.open_run(f"sweep {self._folder.name}", tags)
+            self._tracker = tracking.open_run(config.logger, f"sweep {self._folder.name}", tags)
         except UserError as error:
             print(f"error: {error}", file=sys.stderr)
             raise SystemExit(2) from None

@@ -4,11 +4,9 @@ A run is opened before its fit, so that Lightning's MLFlowLogger writes the curv
 end. Trouble with the store stops a run before its fit; after it there is a note, since the files are the result.
 """
 
-import argparse
 import contextlib
 import fcntl
 import logging
-import math
 import os
 import sqlite3
 import sys
@@ -19,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from reproduction.commandline import without_traceback
 from semicrowd.errors import UserError
 
 if TYPE_CHECKING:
@@ -29,11 +26,8 @@ if TYPE_CHECKING:
     from reproduction.run import Run
 
 SQLITE = "sqlite:///"
-HOST = "127.0.0.1"
 #: Environment variable with the id of the sweep's run, for its jobs.
 PARENT = "SEMICROWD_PARENT_RUN"
-#: Tag by which MLflow opens an experiment with its pages for training, not with those for language models.
-_KIND = {"mlflow.experimentKind": "custom_model_development"}
 #: Longest value of a parameter or tag that every MLflow server takes; the whole value is in the artifact config.yaml.
 _LONGEST = 250
 #: Annotators with a metric of their own; those of a larger crowd would fill MLflow's list.
@@ -44,24 +38,17 @@ _ARTIFACTS = ("config.yaml", "provenance.json", "report.html", "figures", "assig
 
 
 def open_store(uri: str | None = None, experiment: str | None = None) -> tuple["MlflowClient", str]:
-    """MLflow's client, and the id of the experiment, which is made where there is none.
-
-    Raises
-    ------
-    UserError
-        Where the store cannot be used.
-    """
+    """MLflow's client, and the id of the experiment, which is made where there is none."""
     uri = uri or os.environ.get("MLFLOW_TRACKING_URI") or f"{SQLITE}mlflow.db"
     experiment = experiment or os.environ.get("MLFLOW_EXPERIMENT_NAME") or "semicrowd"
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
-    place = None
+    place, new = None, False
     try:
         with contextlib.ExitStack() as lock, warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=".*noload.*", category=DeprecationWarning)  # within MLflow
             from mlflow import MlflowClient
 
             logging.getLogger("mlflow").setLevel(logging.WARNING)
-            new = False
             if uri.startswith(SQLITE):  # MLflow makes the tables, and another process at the same time would fail
                 database = Path(unquote(uri.removeprefix(SQLITE))).absolute()
                 place = (database.parent / "mlartifacts").as_uri()
@@ -74,7 +61,8 @@ def open_store(uri: str | None = None, experiment: str | None = None) -> tuple["
             if new:
                 client.delete_experiment("0")  # MLflow's own, which would hide ours in the list
             if entry is None:
-                id = client.create_experiment(experiment, artifact_location=place, tags=_KIND)
+                kind = {"mlflow.experimentKind": "custom_model_development"}  # pages of training, not of chats
+                id = client.create_experiment(experiment, artifact_location=place, tags=kind)
                 entry = client.get_experiment(id)
     except store_errors() as error:
         raise UserError(f"{uri}: the tracking store cannot be used: {_first_line(error)}") from error
@@ -109,9 +97,9 @@ class Tracker:
         if people is not None and len(people) <= _MOST_ANNOTATORS:
             for name, weight in zip(people["annotator"].astype(str), people["weight"], strict=True):
                 final[_allowed(f"annotator weight/{name.replace('/', '_')}")] = weight
-        entries = [Metric(name, _finite(value), now, 0) for name, value in final.items()]
+        entries = [Metric(name, float(value), now, 0) for name, value in final.items()]
         if getattr(run.model, "trainer", None) is None:  # Lightning's logger has those of the others
-            entries += [Metric(_allowed(name), _finite(value), now, int(row["epoch"]))
+            entries += [Metric(_allowed(name), float(value), now, int(row["epoch"]))
                         for row in run.model.history_ for name, value in row.items() if name not in final]  # fmt: skip
         known = parameters(run.content)
         params = [Param(f"model.{name}", str(value)[:_LONGEST]) for name, value in run.model.params_.items()
@@ -140,8 +128,8 @@ class Tracker:
 
     def remove(self) -> None:
         """As if it had not been."""
-        if self.client is not None and self.id is not None:
-            with self._noted():
+        with self._noted():
+            if self.client is not None and self.id is not None:
                 self.client.delete_run(self.id)
 
     @contextlib.contextmanager
@@ -152,9 +140,11 @@ class Tracker:
             print(f"note: MLflow does not get all of a run: {_first_line(error)}", file=sys.stderr)
 
 
-def open_run(name: str, tags: Mapping[str, Any], params: Mapping[str, Any] | None = None) -> Tracker:
-    """A new run of MLflow; within a sweep, a child of the sweep's run."""
-    client, experiment = open_store()
+def open_run(
+    logger: Mapping[str, Any], name: str, tags: Mapping[str, Any], params: Mapping[str, Any] | None = None
+) -> Tracker:
+    """A new run of MLflow, in the store of conf/logger; within a sweep, a child of the sweep's run."""
+    client, experiment = open_store(logger["tracking_uri"], logger["experiment_name"])
     from mlflow.entities import Param
 
     if PARENT in os.environ:
@@ -162,9 +152,9 @@ def open_run(name: str, tags: Mapping[str, Any], params: Mapping[str, Any] | Non
     texts = {_allowed(key): str(value)[:_LONGEST] for key, value in tags.items() if value is not None}
     try:
         id = client.create_run(experiment, run_name=name, tags=texts).info.run_id
-        entries = [Param(_allowed(key), str(value)[:_LONGEST]) for key, value in (params or {}).items()]
-        for start in range(0, len(entries), 100):
-            client.log_batch(id, params=entries[start : start + 100])
+        entries = [Param(_allowed(key), str(value)[:_LONGEST]) for key, value in (params or {}).items()
+                   if value is not None]  # fmt: skip
+        client.log_batch(id, params=entries[:100])  # the most that MLflow takes at once
     except store_errors() as error:
         raise UserError(f"the tracking store cannot be used: {_first_line(error)}") from error
     return Tracker(client, id)
@@ -182,8 +172,7 @@ def start(cfg: "DictConfig", run: "Run") -> Iterator[Tracker]:
         "mlflow.source.git.commit": origin["git_commit"], "git.dirty": origin["git_dirty"], "folder": run.folder,
         **{f"sha256.{name}": digest for name, digest in origin["data_hashes"].items()},
     }  # fmt: skip
-    choices = {name: choice for name, choice in run.choices.items() if choice is not None}
-    tracker = open_run(run.name, tags, choices | parameters(run.content))
+    tracker = open_run(cfg.logger, run.name, tags, {**run.choices, **parameters(run.content)})
     try:
         yield tracker
     except BaseException as error:
@@ -195,8 +184,8 @@ def start(cfg: "DictConfig", run: "Run") -> Iterator[Tracker]:
 
 def parameters(content: Mapping[str, Any]) -> dict[str, Any]:
     """Of a configuration by dotted names: what can change a result and has a value; the fit sets the others."""
-    groups = {name: content[name] for name in ("data", "annotations", "model")}
-    flat = {f"{group}.{name}": value for group, settings in groups.items() for name, value in settings.items()}
+    flat = {f"{group}.{name}": value for group in ("data", "annotations", "model")
+            for name, value in content[group].items()}  # fmt: skip
     flat |= {name: content[name] for name in ("seed", "protocol", "held_out")}
     flat |= {f"trainer.{name}": content["trainer"][name] for name in ("devices", "num_nodes") if content["trainer"]}
     left_out = ("model.trainer", "model.verbose")
@@ -207,26 +196,5 @@ def _allowed(name: str) -> str:
     return "".join(c if c.isalnum() or c in "_-. /" else "_" for c in name)[:_LONGEST]
 
 
-def _finite(value: float) -> float:
-    return float(value) if math.isfinite(value) else math.nan
-
-
 def _first_line(error: BaseException) -> str:
     return next(iter(str(error).splitlines()), type(error).__name__)
-
-
-@without_traceback
-def main(given: Sequence[str] | None = None) -> int:
-    """``semicrowd ui``: become MLflow's server on this machine, for this machine only."""
-    parser = argparse.ArgumentParser(prog="semicrowd ui", description="open MLflow's pages of all runs")
-    parser.add_argument("--port", type=int, default=5000, help=f"on {HOST} (default 5000)")
-    options = parser.parse_args(given)
-    _, experiment = open_store()  # makes it, where there is none
-    print(f"MLflow: http://{HOST}:{options.port}/#/experiments/{experiment} (Ctrl-C ends it)", flush=True)
-    uri = os.environ.get("MLFLOW_TRACKING_URI") or f"{SQLITE}mlflow.db"
-    server = ["-m", "mlflow", "server", "--backend-store-uri", uri, "--host", HOST, "--port", str(options.port)]
-    os.execv(sys.executable, [sys.executable, *server, "--workers", "1"])
-
-
-if __name__ == "__main__":
-    sys.exit(main())

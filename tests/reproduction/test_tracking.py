@@ -146,4 +146,4 @@ def test_the_pages_are_for_this_machine_alone(tmp_path: Path) -> None:
         assert f"00000000:{port:04X}" not in places
     finally:
         server.send_signal(signal.SIGINT)
-        server.wait(60)
+        server.communicate(timeout=60)
