@@ -1,5 +1,6 @@
 """Answers, links, shapes of Beta distributions and moved networks that tests of several folders begin with."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -8,6 +9,7 @@ import torch
 from torch import nn
 
 from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.answer_files import AnswerTable
 from semicrowd.crowd.links import Links
 
 N = TypeVar("N", bound=nn.Module)
@@ -20,6 +22,25 @@ def answers_of(rows: list[tuple[int, int, int, int]], num_items: int) -> PairAnn
     """Answers by rows of two items, annotator and label."""
     i, j, worker, label = np.array(rows).T
     return PairAnnotations.from_arrays(i, j, worker, label, num_items=num_items)
+
+
+def read_csv_answers(path: Path, num_items: int, ids: Sequence[str] | None = None) -> PairAnnotations:
+    """The answers of a file about ``num_items`` items, with the true rates beside it."""
+    return AnswerTable.of(path).about(ids or num_items)
+
+
+def written(folder: Path, text: str, name: str = "answers.csv") -> Path:
+    """A file with this text."""
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def rows(answers: PairAnnotations | None) -> list[tuple[str, int, int, int]]:
+    """Annotator, items and label of each answer, in their order."""
+    assert answers is not None
+    names = [answers.worker_names[m] for m in answers.worker]
+    return sorted(zip(names, answers.i.tolist(), answers.j.tolist(), answers.label.tolist(), strict=True))
 
 
 def random_links(rng: np.random.Generator, num_items: int, count: int) -> Links:

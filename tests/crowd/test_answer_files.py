@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from tests.answer_files import read_csv_answers, rows, written
+from tests.made import read_csv_answers, rows, written
 
 from semicrowd import UserError, read_answers
 from semicrowd.crowd import answer_files, simulate

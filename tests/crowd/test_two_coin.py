@@ -1,6 +1,5 @@
 """The two-coin model of an answer, against quadrature over the Beta distributions and against eq. 14 as printed."""
 
-
 import itertools
 import math
 

@@ -47,14 +47,6 @@ def test_the_batches_that_are_there_are_used_in_their_order(
     }
 
 
-@pytest.mark.parametrize("batch", ["data_batch_1", "data_batch_2"])
-def test_a_batch_that_is_not_as_published_is_named(tmp_path: Path, write_cifar10: Write, batch: str) -> None:
-    write_cifar10(tmp_path, data_batch_1=3, data_batch_2=3)
-    (tmp_path / FOLDER / f"{batch}.bin").write_bytes(b"short")
-    with pytest.raises(UserError, match=batch):
-        load_cifar10(root=tmp_path)
-
-
 def test_a_subset_is_drawn_with_its_labels_and_its_components_are_those_of_all(
     tmp_path: Path, write_cifar10: Write
 ) -> None:

@@ -5,10 +5,15 @@ import hashlib
 import io
 import sys
 import tarfile
+import threading
 import zipfile
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from multiprocessing import get_context
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -16,10 +21,35 @@ from semicrowd.data import fetch as module
 from semicrowd.data.fetch import PublicData, fetch
 from semicrowd.errors import UserError
 
-from .conftest import Served
-
 CONTENT = {"a.bin": b"first", "b.bin": b"second"}
 FILES = {"a.bin": hashlib.sha256(CONTENT["a.bin"]).hexdigest(), "b.bin": f"md5:{hashlib.md5(b'second').hexdigest()}"}
+
+
+class Served(NamedTuple):
+    """A folder and the address at which its files are."""
+
+    folder: Path
+    address: str
+
+
+class _QuietHandler(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Served]:
+    """An empty folder on the web."""
+    folder = tmp_path / "served"
+    folder.mkdir()
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_QuietHandler, directory=str(folder))) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield Served(folder, f"http://127.0.0.1:{server.server_port}")
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from tests.answer_files import written
+from tests.made import written
 
 from semicrowd.data import Dataset
 from semicrowd.data.columns import Columns
@@ -109,24 +109,19 @@ REFUSED: dict[str, tuple[str | bytes, dict[str, Any], list[str]]] = {
     "unit": ("x,y\n17.5 cm,1\n18 cm,2\n17 cm,3\n", {}, ["column x", "17.5 cm", "table.md"]),
     "decimal commas": ('x,y\n"1,5",1\n"2,5",2\n', {}, ["column x", "1,5"]),
     "a word among numbers": (f"x,y\n{ROWS}call us,1\n", {}, ["column x", "call us", "data.ignore=[x]"]),
-    "infinite": ("x,y\n1,2\n3,-inf\n", {}, ["row 1, column y"]),
     "too large": ("x,y\n1,1e39\n2,3\n", {}, ["row 0, column y", "1e+39"]),
     "longer row": ("x,y\n1,2\n3,4,5\n", {}, ["mine.csv"]),
     "open quote": ('x,y\n1,2\n3,"4\n' + "1,2\n" * 30_000, {}, ["mine.csv"]),
-    "no id": ("x,id\n1,a\n2,\n", {}, ["row 1, column id"]),
     "id twice": ("x,id\n1,a\n2,b\n3,a\n", {}, ["row 2, column id", "row 0"]),
     "answers": ("i,j,worker,label\n1,2,ann,1\n", {}, ["i, j, label"]),
     "groups": ("item,worker,group\n1,ann,1\n", {}, ["item", "group"]),
     "no rows": ("x,y\n", {}, ["no rows"]),
-    "nothing": ("", {}, ["mine.csv"]),
     "semicolons": (SEMICOLONS, {}, ["data.read_csv", ";"]),
     "no features": ("label,id\n1,2\n", {}, ["no column of features"]),
     "only free text": ("x\n" + "".join(f"remark {k}\n" for k in range(50)), {}, ["column x"]),
     "not UTF-8": ("Größe,y\n1,2\n".encode("cp1252"), {}, ["encoding"]),
     "no text": (b"x,y\n1,\xff\x00\n", {}, ["mine.csv"]),
     "no such column": ("nick,x\na,1\n", {"label": "nik"}, ["data.label", "nik", "nick"]),
-    "two roles": ("nick,x\na,1\n", {"id": "nick", "ignore": ["nick"]}, ["column nick"]),
-    "value of a keyword": ("x\n1\n", {"read_csv": {"decimal": "no sign"}}, ["mine.csv"]),
 }
 
 

@@ -25,14 +25,8 @@ def _simulated(
     labels = np.arange(240) % num_classes
     rng = stream(1, "test")
     features = np.eye(num_classes)[labels] + 0.05 * rng.standard_normal((240, num_classes))
-    pairs = quota(
-        labels,
-        rng,
-        sensitivity=QUALITY,
-        specificity=QUALITY[::-1],
-        pairs_per_annotator=pairs_per_annotator,
-        num_annotated=num_annotated,
-    )
+    rates = {"sensitivity": QUALITY, "specificity": QUALITY[::-1]}
+    pairs = quota(labels, rng, **rates, pairs_per_annotator=pairs_per_annotator, num_annotated=num_annotated)
     return features, labels, pairs
 
 

@@ -81,10 +81,3 @@ def test_items_without_answers_follow_the_nearest_annotated_item() -> None:
     nearest = answers.annotated[distance.argmin(axis=1)]
     assert np.array_equal(found.labels_[rest], found.labels_[nearest])
     assert np.array_equal(found.predict(features[rest]), found.labels_[nearest])
-
-
-def test_parts_are_of_one_size() -> None:
-    labels = np.repeat(np.arange(3), 20)
-    features = np.random.default_rng(2).normal(size=(60, 4)) + labels[:, None]
-    model = CSPA(3).fit(features, quota(labels, np.random.default_rng(3), pairs_per_annotator=40))
-    assert np.bincount(model.labels_).max() <= 22

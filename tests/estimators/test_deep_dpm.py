@@ -1,6 +1,5 @@
 """Deep Dirichlet process mixture as an estimator."""
 
-
 from typing import Any
 
 import numpy as np

@@ -1,6 +1,5 @@
 """SCDC and BayesSCDC as estimators, beside what all methods have in common."""
 
-
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 

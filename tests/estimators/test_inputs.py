@@ -1,6 +1,5 @@
 """Items and answers as a person has them."""
 
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

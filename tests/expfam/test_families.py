@@ -1,6 +1,5 @@
 """Every family against autograd, scipy and Monte Carlo, in float64."""
 
-
 import math
 from types import ModuleType
 

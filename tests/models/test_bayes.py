@@ -1,6 +1,5 @@
 """BayesSCDC: its bound, one natural step, refits of the annotators and predictions."""
 
-
 from collections.abc import Callable
 
 import numpy as np

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from scipy.stats import kstest
+from tests import made
 from tests.small_fits import SmallFit
 from torch import Tensor
 from torch.distributions import Categorical, MultivariateNormal, kl_divergence
@@ -25,10 +26,7 @@ NOISE = 0.5
 
 def shaken(fit: Fit, by: float = 0.3) -> Fit:
     """Every parameter moved, so that q(z | o), the encoder and the scales are nothing special."""
-    generator = torch.Generator().manual_seed(99)
-    with torch.no_grad():
-        for parameter in fit.model.parameters():
-            parameter.add_(by * torch.randn(parameter.shape, generator=generator))
+    made.shaken(fit.model, by)
     return fit
 
 

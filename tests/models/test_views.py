@@ -1,6 +1,5 @@
 """Views of images against scipy's affine maps; their graph against a dictionary of links."""
 
-
 import math
 from typing import Any
 

@@ -1,6 +1,5 @@
 """Observation models as probability densities, and the variance that networks start with."""
 
-
 import numpy as np
 import pytest
 import torch

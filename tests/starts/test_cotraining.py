@@ -1,6 +1,5 @@
 """One candidate: what turns of classifiers and answers make of first clusters, and the scores of held-out answers."""
 
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

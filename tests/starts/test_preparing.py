@@ -1,6 +1,5 @@
 """Features in more than one way: what units, dominating columns, constant ones and few rows do to each."""
 
-
 from pathlib import Path
 
 import numpy as np

@@ -1,6 +1,5 @@
 """The wheel: whole outside the source tree, small without its extras, and clear about what an extra has."""
 
-
 import os
 import re
 import subprocess
