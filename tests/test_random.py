@@ -28,11 +28,6 @@ def test_an_address_has_its_own_draws_always_the_same(make: object) -> None:
     assert len(set(once)) == len(ADDRESSES)
 
 
-def test_a_trailing_zero_is_part_of_the_address() -> None:
-    """NumPy pads short seeds with zeros."""
-    assert stream(3, "init").random() != stream(3, "init", 0).random()
-
-
 def _names() -> list[tuple[str, str]]:
     """File and name of every stream that the code draws from."""
     found = []

@@ -37,14 +37,11 @@ def test_the_components_are_those_of_the_correlation_matrix(table: np.ndarray) -
 @pytest.mark.parametrize(
     "changed",
     [
-        lambda x: 1000 * x,
-        lambda x: 0.001 * x,
-        lambda x: x + 1000,
         lambda x: x * [1e-3, 1, 1e3, -1, 7] + [5, -1e4, 0, 1, 2],
         lambda x: x[:, [3, 0, 4, 2, 1]],
         lambda x: np.concatenate([x, np.full((len(x), 1), 12.0)], 1),
     ],
-    ids=["times 1000", "times .001", "plus 1000", "units of their own", "another order", "a constant column"],
+    ids=["units of their own", "another order", "a constant column"],
 )
 def test_units_order_and_constant_columns_change_nothing(table: np.ndarray, changed: object) -> None:
     assert callable(changed)

@@ -49,11 +49,6 @@ def test_annotators_in_a_table(quick: Callable[..., CrowdClusterer], problem: Pr
     assert model.workers_["annotator"].tolist() == list("abcde")
     assert model.workers_["pairs"].tolist() == [80] * 5
     assert model.workers_["sensitivity"].to_numpy() == pytest.approx(model.sensitivity_)
-    for side in ("sensitivity", "specificity"):
-        low, mean, high = (model.workers_[f"{side}{end}"] for end in ("_low", "", "_high"))
-        assert ((low > 0) & (low < mean) & (mean < high) & (high < 1)).all()
-    alpha, beta, weight = model.workers_[["sensitivity", "specificity", "weight"]].to_numpy().T
-    assert np.exp(weight) == pytest.approx(alpha / (1 - alpha) * beta / (1 - beta))
     assert quick("kmeans").fit(features, pairs).workers_ is None
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from reproduction.stages import slpd as stage
-from reproduction.stages.slpd import SETS, TableSet, splits
+from reproduction.stages.slpd import SETS, TableSet
 from semicrowd.data import Dataset
 from semicrowd.data.answers import labels as answers_of
 from semicrowd.data.benchmark import load_benchmark
@@ -64,15 +64,6 @@ def test_as_many_clusters_as_there_are(kinds: int) -> None:
     centres = 6.0 * rng.permutation(np.eye(4, 8) + np.eye(4, 8, 4))[:kinds]
     train = centres[np.arange(120) % kinds] + rng.normal(size=(120, 8))
     assert stage.choose([Table(train, np.arange(120), 0)], SLPD(least_variance=1e-3)) == [kinds]
-
-
-def test_all_folds_of_a_trial_share_out_its_items_and_labels() -> None:
-    found = splits("iris", 0.25, range(2))
-    assert [(one.trial, one.fold) for one in found] == [(t, f) for t in range(2) for f in range(3)]
-    assert sum(len(one.test_labels) for one in found[:3]) == 150
-    for one in found:
-        sizes = [int((one.table.blocks == block).sum()) for block in set(one.table.blocks.tolist())]
-        assert sum(size for size in sizes if size > 1) == 25
 
 
 def test_files_of_the_stage_have_all_trials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,25 +35,6 @@ def test_all_items_get_probabilities_and_most_of_them_the_right_cluster(classifi
     assert (found.argmax(1) == LABELS).mean() > 0.8
 
 
-class Spy(ItemClassifier):
-    """Remembers what it was told."""
-
-    def __init__(self) -> None:
-        self.items_seen: list[np.ndarray] = []
-
-    def __call__(self, items: np.ndarray, known: np.ndarray) -> np.ndarray:
-        self.items_seen.append(items)
-        return np.full((240, known.shape[1]), float(len(self.items_seen)))
-
-
-def test_out_of_sample_an_item_is_classified_by_those_of_other_folds() -> None:
-    spy, fold = Spy(), np.arange(len(ITEMS)) % 5
-    found = spy.out_of_sample(ITEMS, KNOWN, fold)
-    for one, items_seen in enumerate(spy.items_seen):
-        assert not set(items_seen) & set(ITEMS[fold == one])
-        assert (found[fold == one] == one + 1).all()
-
-
 @pytest.mark.parametrize("name", ["logistic", "neighbours", "full", "shared"])
 def test_out_of_sample_all_folds_at_once_are_as_each_on_its_own(name: str) -> None:
     fold = np.random.default_rng(0).permutation(len(ITEMS)) % 5
