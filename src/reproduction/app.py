@@ -98,8 +98,8 @@ def train(cfg: DictConfig) -> dict[str, float] | None:
     from hydra.core.hydra_config import HydraConfig
     from hydra.types import RunMode
 
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, _interrupt)
+    main_thread = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGTERM, _interrupt) if main_thread else None
     try:
         return _train(cfg)
     except Exception as error:
@@ -114,6 +114,9 @@ def train(cfg: DictConfig) -> dict[str, float] | None:
             if {path.name for path in folder.iterdir()} <= _BEFORE_THE_FIT:
                 shutil.rmtree(folder)
         raise SystemExit(2) from None
+    finally:
+        if main_thread:
+            signal.signal(signal.SIGTERM, before)
 
 
 def _interrupt(*_: object) -> None:

@@ -63,6 +63,8 @@ def train(
                 max_epochs=params.epochs, precision="32-true", enable_model_summary=False, num_sanity_val_steps=0,
                 use_distributed_sampler=False,
             )  # fmt: skip
+            if trainer.strategy.root_device.type == "mps":
+                raise UserError("accelerator=mps: has no float64, in which the mixture is kept; expected cpu or gpu")
             batches = CrowdDataModule(module.data, params.sampler, params.sample_size)
             trainer.fit(module, batches, ckpt_path=ckpt_path and str(ckpt_path), weights_only=True)
     except SystemExit:  # raised by Lightning after Ctrl-C or SIGTERM
