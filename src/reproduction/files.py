@@ -221,11 +221,6 @@ def assignment_csv(assignment: Assignment, annotated: np.ndarray, names: Sequenc
     return table.rename_axis("item").to_csv(float_format=f"%.{_DIGITS}f", lineterminator="\n")
 
 
-def final_clusters(folder: Path) -> np.ndarray:
-    """[N] cluster of every training item in a run's assignments.csv; annotated items' depend on the answers, too."""
-    return pd.read_csv(folder / ASSIGNMENTS)["cluster"].to_numpy()
-
-
 def _write_restarts(folder: Path, result: Evaluation) -> None:
     columns = [column.tolist() for column in result.restart_scores.values()]
     rows = [(restart, *values) for restart, values in enumerate(zip(*columns, strict=True))]

@@ -178,7 +178,7 @@ class Run:
                   "first look; questions.csv has pairs to ask people about", file=sys.stderr)
         scores = {
             **result.scores, **likelihood, **({} if held_out is None else held_out.scores("held_out_gain")),
-            "seconds/fit": round(self._seconds, 3), "epochs": int(model.params_.get("epochs", 1)),
+            "seconds/fit": round(self._seconds, 3), "epochs": len(model.history_) if "epochs" in model.params_ else 1,
             "warnings/count": len(self.warnings),
         }  # fmt: skip
         more = [name for name in scores if name.startswith(("samples/", "chains/"))]
@@ -216,8 +216,6 @@ class Run:
             why = "there are no answers" if self.answers is None else "too few answers to hold out a tenth of them"
             print(f"note: held_out=true: {why}; answers/held_out_gain is left out", file=sys.stderr)
             return None
-        from hydra.utils import instantiate
-
         training, asked = parts
         changes = {"trainer": None} if "trainer" in self.cfg.model else {}  # its files are the first fit's
         again = fit(instantiate(self.cfg.model, _convert_="all", **changes), self.data, training)

@@ -2,15 +2,19 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+import pytorch_lightning as pl
 import torch
+from pytorch_lightning.callbacks import LambdaCallback
+from pytorch_lightning.loggers.logger import DummyLogger
 from sklearn.utils._param_validation import InvalidParameterError
-from tests.small_fits import SmallFit, small_fit
+from tests.small_fits import SmallFit, small_fit, trainer_in
 from torch.optim.lr_scheduler import CosineAnnealingLR
 
 from semicrowd.data import Dataset
@@ -19,6 +23,7 @@ from semicrowd.methods import method
 from semicrowd.models.scdc import SCDC
 from semicrowd.nets.mlp import MLP
 from semicrowd.starts.selection import Verdict
+from semicrowd.training.train import train
 
 Build = Callable[..., SmallFit[Any]]
 BOTH = pytest.mark.parametrize("name", ["bayes", "scdc"])
@@ -159,3 +164,28 @@ def test_a_checkpoint_has_what_the_start_has_chosen_among(build: Build, tmp_path
     found = read.verdicts[0]
     pd.testing.assert_frame_equal(found.table, table)
     assert vars(found) | {"table": None} == vars(written.verdicts[0]) | {"table": None}
+
+
+@BOTH
+def test_a_fit_that_a_callback_ends_refits_its_annotators_and_logs_its_epochs(
+    build: Build, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Curves go through Lightning, with the epoch as their place; what the fit sets itself is no keyword."""
+    fit, seen, refits = build(name), list[tuple[int, set[str]]](), list[int]()
+
+    class Logger(DummyLogger):
+        def log_metrics(self, metrics: Any, step: int | None = None) -> None:  # type: ignore[override]
+            seen.append((int(step or 0), set(metrics)))
+
+    def stop(trainer: pl.Trainer, module: pl.LightningModule) -> None:
+        trainer.should_stop = trainer.current_epoch == 1
+
+    monkeypatch.setattr(fit.model, "refit_annotators", lambda _: refits.append(1))
+    fit.model.params.update(epochs=9, final_refits=2)
+    make = partial(trainer_in(None, LambdaCallback(on_train_epoch_start=stop)), logger=Logger(), log_every_n_steps=1)
+    train(fit.module(), make)
+    assert [epoch for epoch, _ in seen] == [1, 2]
+    assert "elbo/epoch" in seen[0][1]
+    assert len(refits) == 2
+    with pytest.raises(UserError, match=r"trainer\.max_epochs"):
+        train(fit.module(), partial(make, max_epochs=3))

@@ -144,7 +144,7 @@ def runs_of(results: Path) -> list[Path]:
 
 @without_traceback
 def main(arguments: list[str] | None = None) -> int:
-    """``python -m reproduction.stages.spaces results/codes_mnist results/spaces/mnist``."""
+    """``python -m reproduction.stages.spaces results/codes_mnist results/spaces_mnist``."""
     parser = argparse.ArgumentParser(description="other methods in the feature spaces of runs of deep DPM")
     parser.add_argument("results", type=Path, help="folder of a sweep")
     parser.add_argument("out", type=Path)

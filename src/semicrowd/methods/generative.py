@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, check_memory
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data.preparation import fit_preparation, prepared
 from semicrowd.errors import UserError
-from semicrowd.estimators.base import WarningClusterer, status, threads_of_a_fit
+from semicrowd.estimators.base import CLUSTERS, COUNT, COUNT_OR_0, POSITIVE, WarningClusterer, status, threads_of_a_fit
 from semicrowd.estimators.inputs import checked_answers, ids_of_rows, names_of_rows
 from semicrowd.methods.protocols import Facts, with_defaults
 from semicrowd.models.generative import GenerativeModel
@@ -34,37 +34,35 @@ def _auto(constraint: Any, *others: Any) -> list[Any]:
     return [constraint, *others, None]
 
 
-_COUNT, _COUNT_OR_0 = Interval(Integral, 1, None, closed="left"), Interval(Integral, 0, None, closed="left")
-_POSITIVE, _SHARE = Interval(Real, 0, None, closed="neither"), Interval(Real, 0, 1, closed="both")
 #: Of the parameters that both have.
 CONSTRAINTS: dict[str, Any] = {
-    "n_clusters": _auto(Interval(Integral, 2, None, closed="left")),
-    "latent_dim": _auto(_COUNT),
+    "n_clusters": _auto(CLUSTERS),
+    "latent_dim": _auto(COUNT),
     "hidden": _auto("array-like"),
     "likelihood": _auto(StrOptions({"gaussian", "bernoulli", "logistic"})),
     "preparation": _auto(StrOptions({"none", "standard"})),
     "linear_skip": ["boolean"],
-    "initial_variance": [_POSITIVE],
+    "initial_variance": [POSITIVE],
     "architecture": _auto(StrOptions({"mlp", "conv", "resnet"})),
     "channels": _auto("array-like"),
-    "blocks": _auto(_COUNT_OR_0),
+    "blocks": _auto(COUNT_OR_0),
     "precision": _auto(StrOptions({"float32", "bfloat16", "auto"})),
     "init": _auto(StrOptions({"cold", "cells", "answers", "cotraining", "features", "communities"})),
-    "init_epochs": _auto(_COUNT_OR_0),
-    "init_learning_rate": _auto(_POSITIVE),
-    "n_candidates": _auto(_COUNT),
-    "n_cells": _auto(_COUNT_OR_0),
-    "teach_epochs": _auto(_COUNT_OR_0),
+    "init_epochs": _auto(COUNT_OR_0),
+    "init_learning_rate": _auto(POSITIVE),
+    "n_candidates": _auto(COUNT),
+    "n_cells": _auto(COUNT_OR_0),
+    "teach_epochs": _auto(COUNT_OR_0),
     "augmentation": _auto(StrOptions({"none", "affine", "colour"})),
-    "epochs": _auto(_COUNT_OR_0),
-    "batch_size": _auto(_COUNT),
-    "learning_rate": [_POSITIVE],
-    "final_rate": _auto(_SHARE),
-    "clip": _auto(_POSITIVE),
-    "final_refits": _auto(_COUNT_OR_0),
+    "epochs": _auto(COUNT_OR_0),
+    "batch_size": _auto(COUNT),
+    "learning_rate": [POSITIVE],
+    "final_rate": _auto(Interval(Real, 0, 1, closed="both")),
+    "clip": _auto(POSITIVE),
+    "final_refits": _auto(COUNT_OR_0),
     "sampler": _auto(StrOptions({"auto", "pairs", "tasks", "nodes"})),
-    "sample_size": _auto(_COUNT),
-    "restarts": [_COUNT],
+    "sample_size": _auto(COUNT),
+    "restarts": [COUNT],
     "protocol": [StrOptions({"default", "paper"})],
     "image_shape": _auto("array-like"),
     "trainer": [callable, None],

@@ -87,8 +87,8 @@ def with_defaults(model: str, given: Mapping[str, Any], facts: Facts | None, pro
     chosen = {name: value for name, value in given.items() if value is not None}
     values: dict[str, Any] = dict(given) | USUAL | USUAL_OF[model]
     for stated, _ in () if facts is None else statements(model, chosen, facts, protocol):
-        values |= stated
-    return Bunch(**{name: values[name] for name in dict(given) | USUAL | USUAL_OF[model]} | chosen)
+        values |= {name: value for name, value in stated.items() if name in values}
+    return Bunch(**(values | chosen))
 
 
 def statements(model: str, given: Mapping[str, Any], facts: Facts, protocol: str) -> Iterator[Statement]:

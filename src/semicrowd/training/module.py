@@ -22,7 +22,7 @@ from semicrowd.random import torch_stream
 from semicrowd.starts.selection import Verdict
 from semicrowd.starts.start import start
 from semicrowd.training.data import Batch
-from semicrowd.training.distributed import average, is_first, share
+from semicrowd.training.distributed import average, is_first, several, share
 
 
 @torch.no_grad()
@@ -195,7 +195,8 @@ class ClusteringModule(pl.LightningModule):
         The metrics are the mean ELBO, mean diagnostics, the largest gradient norm, the effective and the used number of
         clusters, and the annotators' mean sensitivity and specificity.
         """
-        if self.current_epoch + 1 == self.trainer.max_epochs and self.data.annotations is not None:
+        last = self.current_epoch + 1 == self.trainer.max_epochs or self.trainer.should_stop  # by a callback
+        if last and self.data.annotations is not None:
             if is_first():  # one process changes the model for all
                 for _ in range(self.model.params.final_refits):
                     self.model.refit_annotators(self.data)
@@ -219,9 +220,8 @@ class ClusteringModule(pl.LightningModule):
             for name, mean in zip(("sensitivity", "specificity"), workers.mean(), strict=True):
                 metrics[f"workers/{name}_mean"] = float(np.float32(mean[best].mean()))
         self.history.append({"epoch": self.current_epoch + 1, **dict(sorted(metrics.items()))})
-        if self.trainer.is_global_zero:
-            for logger in self.loggers:
-                logger.log_metrics(metrics, self.current_epoch + 1)
+        # The same in all processes. Lightning takes "step" as the place of the others on a logger's axis.
+        self.log_dict({**metrics, "step": float(self.current_epoch + 1)}, sync_dist=several())
         self._bound, self._steps, self._diagnostics = torch.zeros_like(bound), 0, {}
         self._largest = torch.zeros_like(self._largest)
 

@@ -25,6 +25,12 @@ _WARNINGS = (
     "Grad strides do not match bucket view strides.*",  # with one restart
 )
 
+#: Trainer's keywords that the fit sets, and what a user would change instead.
+_OURS = {
+    "max_epochs": "epochs", "precision": "precision", "enable_model_summary": "none", "num_sanity_val_steps": "none",
+    "use_distributed_sampler": "none",
+}  # fmt: skip
+
 
 def train(
     module: ClusteringModule,
@@ -49,6 +55,8 @@ def train(
     """
     if ckpt_path is not None:
         check_checkpoint(ckpt_path, module)
+    for name in _OURS.keys() & getattr(make_trainer, "keywords", {}).keys():
+        raise UserError(f"trainer.{name}: is set by the fit; expected {_OURS[name]} of the model")
     make = make_trainer or partial(
         pl.Trainer, accelerator="gpu" if torch.cuda.is_available() else "cpu", devices=1, logger=False,
         enable_checkpointing=False, enable_progress_bar=verbose,
