@@ -43,6 +43,7 @@ test-lowest: setup  ## run the tests with the lowest versions that pyproject.tom
 reproduce: setup  ## run the pipeline (dvc repro) and write reports/index.html and reports/REPORT.md (PROFILE=laptop or paper)
 	@if [ -n "$(PROFILE)" ]; then ls conf/profile/$(PROFILE).yaml >/dev/null && ln -sf conf/profile/$(PROFILE).yaml params.yaml; fi
 	@if [ ! -e .git ]; then $(PY) -m dvc config -q --local core.no_scm true; fi
+	@echo "profile: $$(basename $$(readlink params.yaml) .yaml)"
 	@$(PY) -m dvc repro --keep-going || { $(PY) src/report.py; exit 1; }
 	@echo "report: reports/index.html (the same as text: reports/REPORT.md)"
 
