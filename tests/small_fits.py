@@ -88,7 +88,7 @@ class SmallFit(Generic[M]):
         params = self.model.params
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)  # of Lightning against this torch
-            trainer.fit(module or self.module(), CrowdDataModule(self.data, params.sampler, params.sample_size))
+            trainer.fit(module or self.module(), CrowdDataModule(self.data, params))
 
     def elbo(self, **options: Any) -> dict[str, Tensor]:
         """Every term of all items' ELBO."""

@@ -254,7 +254,7 @@ def test_ranks_stay_the_same_through_refits(tmp_path: Path, natural_gradient: st
         augmentation="affine", epochs=10,
     )  # fmt: skip
     fitted = module("bayes", params, torch.float32, views=True)
-    batches = CrowdDataModule(fitted.data, params.sampler, params.sample_size)
+    batches = CrowdDataModule(fitted.data, params)
     first, second = run(fitted, batches, tmp_path / "ranks", 2, 10, [])
     # Three steps an epoch of each process: 24 annotated items, 36 others in batches of 6 over two processes.
     for key, value in first.items():

@@ -123,6 +123,29 @@ def infer_local(
     return LocalPosterior(eta_x, t_x, root, (state.log_z + target - target.detach()).log_softmax(-1))
 
 
+def infer_unrolled(
+    recognition: Float[Tensor, "R B S"],
+    expected: ExpectedGlobals,
+    graph: PairGraph | None,
+    sweeps: int,
+    start: Float[Tensor, "R B K"],
+) -> LocalPosterior:
+    """q(x) and q(z) after a fixed number of undamped sweeps, whose gradients go through all of them.
+
+    So does the authors' code, from a random ``start``, ln q(z), in every step.
+    """
+    log_z = start
+    for _ in range(sweeps):
+        target = unary_message(gaussian.expected_statistics(update_x(log_z.exp(), recognition, expected)), expected)
+        if graph is not None:
+            n = graph.num_nodes
+            target = torch.cat([target[:, :n] + graph.messages(log_z[:, :n].exp()), target[:, n:]], 1)
+        log_z = log_softmax(target)
+    eta_x = update_x(log_z.exp(), recognition, expected)
+    mean, root = gaussian.location_and_root(eta_x)
+    return LocalPosterior(eta_x, gaussian.statistics(mean, root @ root.mT), root, log_z)
+
+
 @torch.no_grad()
 def infer_each(
     recognition: Float[Tensor, "R B S"], expected: ExpectedGlobals, max_sweeps: int = 200, tolerance: float = 1e-4

@@ -34,8 +34,8 @@ class BayesSCDC(Generative):
         tables, bernoulli for grey images, logistic for coloured ones with architecture=conv or resnet
     preparation : {'none', 'standard'}, default=None
         standard: constant columns dropped, standardised, principal components. None: standard for tables
-    linear_skip : bool, default=True
-        linear connection from the input to the networks' first head, as in SVAE
+    linear_skip : bool, default=None
+        linear connection from the input to the networks' first head, as in SVAE. None: True; protocol=released: False
     initial_variance : float, default=0.1
         variance of the untrained networks' Gaussians
     concentration : {'paper', 'corrected', 'released'}, default='paper'
@@ -55,6 +55,22 @@ class BayesSCDC(Generative):
         tables, 10 or 100 for images; protocol=paper: 0
     max_sweeps : int, default=None
         maximal number of message-passing sweeps in a step (eqs. 12 and 14). None: 10, for grey images 3
+    potentials : {'moments', 'natural'}, default=None
+        what the recognition network's outputs are: mean and variance, or μ/σ² and 1/σ² themselves, the latter by a
+        softplus. None: moments; protocol=released: natural
+    inference : {'fixed_point', 'unrolled'}, default=None
+        message passing in a step: damped sweeps to a fixed point, through which one pass is differentiated, or
+        ``max_sweeps`` sweeps from a random q(z) with the gradient through all. None: fixed_point; protocol=released:
+        unrolled
+    initial_weights : {'he', 'glorot'}, default=None
+        of the networks' affine layers: variance 2 / in, heads a tenth of it, or 2 / (in + out). None: he;
+        protocol=released: glorot
+    binary_draws : bool, default=None
+        draw black and white pixels anew in every step, with the grey values as probabilities. None: False;
+        protocol=released: True for grey images
+    answers_weight : float, default=None
+        factor of all that the annotated items contribute to the bound of a step. None: 1; protocol=released: .5, as
+        the authors' code averages the bounds of items with and without answers
     architecture : {'mlp', 'conv', 'resnet'}, default=None
         dense layers of the widths ``hidden``, convolutional encoders, or residual encoders and decoder (App. B,
         CIFAR-10). None: mlp
@@ -110,7 +126,7 @@ class BayesSCDC(Generative):
         proportion to the items (App. B)
     restarts : int, default=1
         independent initialisations, fitted at once; the one with the highest ELBO is kept
-    protocol : {'default', 'paper'}, default='default'
+    protocol : {'default', 'paper', 'released'}, default='default'
         what parameters that are None become: the best inference found here (docs/DEFAULTS.md), or the paper's
         settings
     image_shape : tuple of int, default=None
@@ -161,6 +177,8 @@ class BayesSCDC(Generative):
     name: ClassVar[str] = "bayes"
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CONSTRAINTS,
+        "potentials": [StrOptions({"moments", "natural"}), None],
+        "inference": [StrOptions({"fixed_point", "unrolled"}), None],
         "concentration": [StrOptions({"paper", "corrected", "released"})],
         "annotators": [StrOptions({"empirical", "fixed"}), None],
         "natural_gradient": [StrOptions({"svi", "full"}), None],
@@ -179,7 +197,7 @@ class BayesSCDC(Generative):
         hidden: tuple[int, ...] | None = None,
         likelihood: str | None = None,
         preparation: str | None = None,
-        linear_skip: bool = True,
+        linear_skip: bool | None = None,
         initial_variance: float = 0.1,
         concentration: str = "paper",
         annotators: str | None = None,
@@ -188,6 +206,11 @@ class BayesSCDC(Generative):
         optimizer: str | None = None,
         amortisation: float | None = None,
         max_sweeps: int | None = None,
+        potentials: str | None = None,
+        inference: str | None = None,
+        initial_weights: str | None = None,
+        binary_draws: bool | None = None,
+        answers_weight: float | None = None,
         architecture: str | None = None,
         channels: tuple[int, ...] | None = None,
         blocks: int | None = None,
@@ -231,6 +254,11 @@ class BayesSCDC(Generative):
         self.optimizer = optimizer
         self.amortisation = amortisation
         self.max_sweeps = max_sweeps
+        self.potentials = potentials
+        self.inference = inference
+        self.initial_weights = initial_weights
+        self.binary_draws = binary_draws
+        self.answers_weight = answers_weight
         self.architecture = architecture
         self.channels = channels
         self.blocks = blocks

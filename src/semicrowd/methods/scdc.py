@@ -33,8 +33,8 @@ class SCDC(Generative):
         tables, bernoulli for grey images, logistic for coloured ones with architecture=conv or resnet
     preparation : {'none', 'standard'}, default=None
         standard: constant columns dropped, standardised, principal components. None: standard for tables
-    linear_skip : bool, default=True
-        linear connection from the input to the networks' first head, as in SVAE
+    linear_skip : bool, default=None
+        linear connection from the input to the networks' first head, as in SVAE. None: True; protocol=released: False
     initial_variance : float, default=0.1
         variance of the untrained networks' Gaussians
     initial_quality : {'corrected', 'paper', 'released'}, default=None
@@ -44,6 +44,19 @@ class SCDC(Generative):
         images .01
     max_clusters : int, default=None
         maximal number of clusters of an item with an x of their own; None: no limit
+    location_scale : float, default=None
+        standard deviation of the initial μ_k. None: 3; protocol=released: .19
+    covariance : {'full', 'diagonal'}, default=None
+        of Σ_k. None: full; protocol=released: diagonal
+    initial_weights : {'he', 'glorot'}, default=None
+        of the networks' affine layers: variance 2 / in, heads a tenth of it, or 2 / (in + out). None: he;
+        protocol=released: glorot
+    binary_draws : bool, default=None
+        draw black and white pixels anew in every step, with the grey values as probabilities. None: False;
+        protocol=released: True for grey images
+    answers_weight : float, default=None
+        factor of all that the annotated items contribute to the bound of a step. None: 1; protocol=released: .5, as
+        the authors' code averages the bounds of items with and without answers
     architecture : {'mlp', 'conv', 'resnet'}, default=None
         dense layers of the widths ``hidden``, convolutional encoders, or residual encoders and decoder (App. B,
         CIFAR-10). None: conv for grey images, else mlp
@@ -104,7 +117,7 @@ class SCDC(Generative):
         proportion to the items (App. B)
     restarts : int, default=1
         independent initialisations, fitted at once; the one with the highest ELBO is kept
-    protocol : {'default', 'paper'}, default='default'
+    protocol : {'default', 'paper', 'released'}, default='default'
         what parameters that are None become: the best inference found here (docs/DEFAULTS.md), or the paper's
         settings
     image_shape : tuple of int, default=None
@@ -157,6 +170,8 @@ class SCDC(Generative):
     name: ClassVar[str] = "scdc"
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CONSTRAINTS,
+        "location_scale": [Interval(Real, 0, None, closed="left"), None],
+        "covariance": [StrOptions({"full", "diagonal"}), None],
         "initial_quality": [StrOptions({"corrected", "paper", "released"}), None],
         "drop_mass": [Interval(Real, 0, 1, closed="left"), None],
         "max_clusters": [Interval(Integral, 1, None, closed="left"), None],
@@ -173,11 +188,16 @@ class SCDC(Generative):
         hidden: tuple[int, ...] | None = None,
         likelihood: str | None = None,
         preparation: str | None = None,
-        linear_skip: bool = True,
+        linear_skip: bool | None = None,
         initial_variance: float = 0.1,
         initial_quality: str | None = None,
         drop_mass: float | None = None,
         max_clusters: int | None = None,
+        location_scale: float | None = None,
+        covariance: str | None = None,
+        initial_weights: str | None = None,
+        binary_draws: bool | None = None,
+        answers_weight: float | None = None,
         architecture: str | None = None,
         channels: tuple[int, ...] | None = None,
         blocks: int | None = None,
@@ -219,6 +239,11 @@ class SCDC(Generative):
         self.initial_quality = initial_quality
         self.drop_mass = drop_mass
         self.max_clusters = max_clusters
+        self.location_scale = location_scale
+        self.covariance = covariance
+        self.initial_weights = initial_weights
+        self.binary_draws = binary_draws
+        self.answers_weight = answers_weight
         self.architecture = architecture
         self.channels = channels
         self.blocks = blocks

@@ -14,7 +14,7 @@ from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.expfam import dirichlet, gaussian, normal_inverse_wishart
 from semicrowd.inference.bound import local_terms, relational_term
 from semicrowd.inference.graph import PairGraph, graph_of
-from semicrowd.inference.message_passing import LocalPosterior, infer_each, infer_local, initial_z
+from semicrowd.inference.message_passing import LocalPosterior, infer_each, infer_local, infer_unrolled, initial_z
 from semicrowd.inference.mixture import Mixture, mixture_prior
 from semicrowd.inference.natural_gradient import NaturalGradient
 from semicrowd.inference.statistics import ExpectedGlobals
@@ -65,7 +65,13 @@ class BayesSCDC(GenerativeModel):
         recognition = self.recognise(_items_and_views(part))
         alone = initial_z(recognition, messages.detach())
         sweeps = self.params.max_sweeps, STEP_TOLERANCE
-        local, graph = self._infer(part, recognition, messages, sweeps, alone.detach())
+        if self.params.inference == "unrolled":
+            start = torch.rand(alone.shape, generator=noise, device=alone.device).log_softmax(-1)
+            evidence, _ = self._evidence(part, messages)
+            graph = None if evidence is None else _graph(part, evidence)
+            local = infer_unrolled(recognition, messages, graph, sweeps[0], start)
+        else:
+            local, graph = self._infer(part, recognition, messages, sweeps, alone.detach())
         x = gaussian.draw(local.mean, local.root, noise)
         terms = local_terms(local, expected.cast(features.dtype))
         per_item = self.log_likelihood(x, _items_and_views(part)) - terms.kl_z - terms.kl_x

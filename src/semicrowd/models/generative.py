@@ -18,7 +18,7 @@ from semicrowd.inference.mixture import Mixture
 from semicrowd.models.training_data import TrainingData
 from semicrowd.models.views import Views
 from semicrowd.nets.decoder import Decoder
-from semicrowd.nets.mlp import set_precision
+from semicrowd.nets.mlp import set_glorot, set_precision
 from semicrowd.nets.pieces import Pieces
 from semicrowd.random import torch_stream
 
@@ -86,6 +86,8 @@ class GenerativeModel(nn.Module, ABC):
         self.num_features, self.num_annotators, self.num_restarts = num_features, num_annotators, restarts
         self.image_shape = None if image_shape is None else tuple(image_shape)
         self.build([torch_stream(seed, "networks", r) for r in range(restarts)])
+        if params.initial_weights == "glorot":
+            set_glorot(self)
         set_precision(self, params.precision)
         self.in_pieces = Pieces()  # evaluates networks in parts if a step does not fit into memory
 

@@ -21,7 +21,6 @@ from semicrowd.inference.graph import PairGraph, answer_graph
 from semicrowd.inference.message_passing import infer_z
 from semicrowd.inference.mixture import Mixture, mixture_prior
 from semicrowd.models.generative import GenerativeModel, Posterior, StepBound
-from semicrowd.models.global_posterior import INITIAL_LOCATION_SD
 from semicrowd.models.scdc_terms import EvaluatedPairs, ItemTerms, evaluated_pairs, kl_to_components
 from semicrowd.models.training_data import CHUNK, TrainingData
 from semicrowd.models.views import WEIGHT, Views
@@ -45,7 +44,7 @@ class SCDC(GenerativeModel):
         networks = NetBuilder(self.params, self.num_features, self.image_shape, generators)
         self.classifier, self.encoder = networks.classifier(), networks.cluster_encoder()
         self.decoder = networks.decoder()
-        locations = [INITIAL_LOCATION_SD * torch.randn(K, d, generator=g) for g in generators]
+        locations = [self.params.location_scale * torch.randn(K, d, generator=g) for g in generators]
         self.logits_pi = nn.Parameter(torch.zeros(restarts, K))
         self.location = nn.Parameter(torch.stack(locations))
         # Σ_k = L Lᵀ, L with softplus on the diagonal: unconstrained and always positive definite.
@@ -100,7 +99,7 @@ class SCDC(GenerativeModel):
         shapes = posterior_of_answers(none, none, same, answers.worker, answers.label, self.num_annotators)
         for side, shape in enumerate(shapes):
             total = shape.sum(-1)
-            quality = torch.where(total > 0, shape[..., 0] / total, self.logits_quality[:, side].sigmoid())
+            quality = torch.where(total > 0, shape[..., 0] / total, self.quality[:, side].sigmoid())
             self.logits_quality[:, side] = quality.clamp(*QUALITY).logit().float()
 
     def item_terms(self, features: Tensor, generator: torch.Generator, *, shared: bool = False) -> ItemTerms:
@@ -146,8 +145,8 @@ class SCDC(GenerativeModel):
 
     def _scale(self) -> Tensor:
         """Cholesky factors of Σ_k, [R, K, d, d]."""
-        diagonal = softplus(self.raw_scale.diagonal(dim1=-2, dim2=-1)) + 1e-3
-        return self.raw_scale.tril(-1) + diagonal.diag_embed()
+        diagonal = (softplus(self.raw_scale.diagonal(dim1=-2, dim2=-1)) + 1e-3).diag_embed()
+        return diagonal if self.params.covariance == "diagonal" else self.raw_scale.tril(-1) + diagonal
 
     def _graph(self, answers: RelationalBatch) -> tuple[PairGraph, PairEvidence]:
         return answer_graph(answers, *self.annotator_statistics())
@@ -239,7 +238,7 @@ class SCDC(GenerativeModel):
         """Point estimates of the annotators' rates (intervals: :mod:`.pair_quality`); None without annotators."""
         if not self.num_annotators:
             return None
-        quality = self.logits_quality.detach().sigmoid().cpu().double().numpy()
+        quality = self.quality.detach().sigmoid().cpu().double().numpy()
         unknown = np.full((*quality[:, 0].shape, 2), np.nan)
         return WorkerPosterior(unknown, unknown, quality.swapaxes(0, 1))
 
@@ -296,8 +295,14 @@ class SCDC(GenerativeModel):
 
     def annotator_statistics(self) -> tuple[Float[Tensor, "R M 2"], Float[Tensor, "R M 2"]]:
         """Logs of the point estimates of α and β."""
-        log = torch.stack([logsigmoid(self.logits_quality), logsigmoid(-self.logits_quality)], -1)
+        logits = self.quality
+        log = torch.stack([logsigmoid(logits), logsigmoid(-logits)], -1)
         return log[:, 0], log[:, 1]
+
+    @property
+    def quality(self) -> Float[Tensor, "R 2 M"]:
+        """Logits of α and of β of each annotator; all have the same with ``initial_quality=released``."""
+        return self.logits_quality.expand(-1, -1, self.num_annotators)
 
 
 def _agreement_with_views(log_z: Float[Tensor, "R b K"], weight: Float[Tensor, "B"]) -> Float[Tensor, "R"]:
@@ -320,9 +325,10 @@ def _raw_scale(covariance: Float[Tensor, "*batch d d"]) -> Float[Tensor, "*batch
 def _initial_quality(kind: str, num_annotators: int, generator: torch.Generator) -> Float[Tensor, "2 M"]:
     """First α and β of M annotators, by the three readings (docs/DEVIATIONS.md, row 14).
 
-    ``corrected``: all .9; ``paper``: each drawn from Beta(1, 1); ``released``: one draw of α and one of β for all.
+    ``corrected``: all .9; ``paper``: each drawn from Beta(1, 1); ``released``: one α and one β for all, each
+    drawn from Beta(1, 1).
     """
     if kind == "corrected":
         return torch.full((2, num_annotators), 0.9)
-    draw = torch.rand(2, num_annotators if kind == "paper" else 1, generator=generator)
-    return draw.clamp(0.01, 0.99).expand(2, num_annotators).clone()
+    draw = torch.rand(2, num_annotators if kind == "paper" else min(1, num_annotators), generator=generator)
+    return draw.clamp(0.01, 0.99)

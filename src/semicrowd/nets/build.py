@@ -60,7 +60,7 @@ class NetBuilder:
             net = MLP(self.num_features, self.hidden, heads, self.generators, skip, HEAD_GAIN)
         else:
             net = ConvNet(body, self.hidden, heads, self.generators, skip, HEAD_GAIN)
-        return Recognition(net, self.params.initial_variance)
+        return Recognition(net, self.params.initial_variance, self.params.potentials == "natural")
 
     def classifier(self) -> Classifier:
         """q(z | o) of SCDC."""

@@ -30,16 +30,20 @@ class Recognition(nn.Module):
     ----------
     net : from items [B, D] or [R, B, D] to the mean and the unconstrained variance, [R, B, d] each
     initial_variance : where the unconstrained variance is 0
+    natural : the outputs are the natural parameters themselves: μ/σ², and 1/σ² by a softplus
     """
 
-    def __init__(self, net: nn.Module, initial_variance: float = INITIAL_VARIANCE) -> None:
+    def __init__(self, net: nn.Module, initial_variance: float = INITIAL_VARIANCE, natural: bool = False) -> None:
         super().__init__()
-        self.initial_variance = initial_variance
+        self.initial_variance, self.natural = initial_variance, natural
         self.net = net
 
     def forward(self, features: Float[Tensor, "*#R B D"]) -> tuple[Float[Tensor, "R B d"], Float[Tensor, "R B d"]]:
         """Mean and variance."""
         mean, raw = self.net(features)
+        if self.natural:
+            variance = 1 / softplus(raw).clamp(min=MIN_VARIANCE)
+            return mean * variance, variance
         return mean, positive(raw, self.initial_variance)
 
     def potentials(self, features: Float[Tensor, "*#R B D"]) -> Float[Tensor, "R B S"]:

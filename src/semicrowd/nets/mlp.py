@@ -65,6 +65,14 @@ def set_precision(net: nn.Module, precision: str) -> None:
             module.reduced = torch.bfloat16 if reduced else None
 
 
+def set_glorot(net: nn.Module) -> None:
+    """Rescale the untrained affine layers to the variance of Glorot & Bengio 2010, 2 / (in + out)."""
+    for module in net.modules():
+        if isinstance(module, RestartLinear):
+            spread = module.weight.flatten(1).std(1)[:, None, None]
+            module.weight.data *= (2 / sum(module.weight.shape[1:])) ** 0.5 / spread
+
+
 def squared_weights(net: nn.Module) -> Float[Tensor, "R"]:
     """|w|² of the network of every restart."""
     return torch.stack([parameter.square().flatten(1).sum(1) for parameter in net.parameters()]).sum(0)

@@ -1,12 +1,13 @@
 """Minibatches of a fit, which depend on data, seed, epoch and process alone, as resuming requires."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytorch_lightning as pl
 import torch
 from jaxtyping import Float, Int
+from sklearn.utils import Bunch
 from torch import Tensor
 
 from semicrowd.crowd.batch import RelationalBatch
@@ -52,6 +53,7 @@ class TrainingBatches:
     ----------
     data : the items and answers
     sampler, sample_size : how the answers are sampled; see :class:`semicrowd.BayesSCDC`
+    answers_weight : factor of all that the annotated items contribute
     epoch : function that returns the current epoch when an iteration over the batches starts
     rank, world_size : index of this process, and number of processes
     """
@@ -64,6 +66,7 @@ class TrainingBatches:
         epoch: Callable[[], int],
         rank: int = 0,
         world_size: int = 1,
+        answers_weight: float = 1.0,
     ) -> None:
         annotated = np.zeros(data.num_items, bool)
         self.sampler: RelationalSampler | None = None
@@ -72,6 +75,7 @@ class TrainingBatches:
             # Default of sampler=pairs: P |B| / N of the P answers, the same share of answers as of items (App. B).
             in_proportion = round(data.annotations.num_pairs * data.batch_size / data.num_items)
             self.sampler = build_sampler(sampler, data.annotations, sample_size, in_proportion)
+        self.answers_weight = answers_weight
         self.unannotated = np.flatnonzero(~annotated)
         self.batch_size = data.batch_size
         self.steps = max(int(annotated.sum()), len(self.unannotated)) // (data.batch_size * world_size)
@@ -92,6 +96,10 @@ class TrainingBatches:
             relational = None
             if self.sampler is not None:
                 relational = self.sampler.sample(rng)
+                relational = replace(
+                    relational, item_weight=self.answers_weight * relational.item_weight,
+                    pair_weight=self.answers_weight * relational.pair_weight,
+                )  # fmt: skip
                 items = torch.cat([relational.items, items])
                 weight = torch.cat([relational.item_weight, weight])
             yield Batch(items, weight, relational, step)
@@ -103,18 +111,18 @@ class CrowdDataModule(pl.LightningDataModule):
     Parameters
     ----------
     data : the items and answers, on the CPU
-    sampler, sample_size : how the answers of a step are sampled; see :class:`semicrowd.BayesSCDC`
+    params : of the fit; how the answers of a step are sampled
     """
 
-    def __init__(self, data: TrainingData, sampler: str, sample_size: int | None) -> None:
+    def __init__(self, data: TrainingData, params: Bunch) -> None:
         super().__init__()
-        self.data, self.sampler, self.sample_size = data, sampler, sample_size
+        self.data, self.params = data, params
 
     def train_dataloader(self) -> TrainingBatches:
         """The batches of this process."""
         trainer = self.trainer
         assert trainer is not None
         return TrainingBatches(
-            self.data, self.sampler, self.sample_size, lambda: trainer.current_epoch, trainer.global_rank,
-            trainer.world_size,
+            self.data, self.params.sampler, self.params.sample_size, lambda: trainer.current_epoch,
+            trainer.global_rank, trainer.world_size, self.params.answers_weight,
         )  # fmt: skip

@@ -24,6 +24,9 @@ from semicrowd.starts.start import start
 from semicrowd.training.data import Batch
 from semicrowd.training.distributed import average, is_first, several, share
 
+#: Where grey values are probabilities of a white pixel, the authors' code divides the 255 levels by 256.
+GREY_LEVELS = 255 / 256
+
 
 @torch.no_grad()
 def norm_by_restart(gradients: Sequence[Tensor]) -> Float[Tensor, "R"]:
@@ -137,6 +140,8 @@ class ClusteringModule(pl.LightningModule):
         )
         # Local inference by messages (eqs. 12 and 14), then the bound with reparameterised draws (eqs. 19 to 25).
         features, views = self.data.features[batch.items], self.data.views
+        if self.model.params.binary_draws:
+            features = torch.bernoulli(features * GREY_LEVELS, generator=noise)
         try:
             step = self.model.bound(features, batch.weight, noise, self.data.num_items, batch.relational, views)
         except torch.linalg.LinAlgError as error:  # type: ignore[attr-defined]  # a covariance is not positive definite

@@ -73,7 +73,7 @@ def train(
             )  # fmt: skip
             if trainer.strategy.root_device.type == "mps":
                 raise UserError("accelerator=mps: has no float64, in which the mixture is kept; expected cpu or gpu")
-            batches = CrowdDataModule(module.data, params.sampler, params.sample_size)
+            batches = CrowdDataModule(module.data, params)
             trainer.fit(module, batches, ckpt_path=ckpt_path and str(ckpt_path), weights_only=True)
     except SystemExit:  # raised by Lightning after Ctrl-C or SIGTERM
         raise KeyboardInterrupt from None
