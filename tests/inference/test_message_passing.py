@@ -11,7 +11,14 @@ from semicrowd.crowd.two_coin import PairEvidence, pair_evidence
 from semicrowd.expfam import dirichlet, gaussian, normal_inverse_wishart
 from semicrowd.inference.bound import local_terms, relational_term
 from semicrowd.inference.graph import PairGraph
-from semicrowd.inference.message_passing import LocalPosterior, _relational_bound, infer_each, infer_local, update_x
+from semicrowd.inference.message_passing import (
+    LocalPosterior,
+    _relational_bound,
+    infer_each,
+    infer_local,
+    infer_unrolled,
+    update_x,
+)
 from semicrowd.inference.statistics import ExpectedGlobals
 
 
@@ -272,3 +279,18 @@ def test_gradients_of_the_live_pass_match_finite_differences_of_one_more_sweep()
         step[0, 1, index] = 1e-5
         difference = (moved(r + step) - moved(r - step)) / 2e-5
         assert float(gradient[0, 1, index]) == pytest.approx(float(difference), rel=1e-4, abs=1e-9)
+
+
+def test_unrolled_sweeps_end_at_the_fixed_point_and_have_its_gradient() -> None:
+    """Many sweeps reach what :func:`infer_local` finds; gradients of few are those of finite differences."""
+    expected, r, weight = globals_(1, 3, 2, 1), recognition(1, 4, 2), torch.full((1, 6), 0.3, dtype=torch.float64)
+    graph, start = graph_of(ALL_PAIRS, weight, 4), normal(1, 4, 3, seed=8).log_softmax(-1)
+    fixed = infer_local(r, expected, graph, 500, 1e-12, start)
+    found = infer_unrolled(r, expected, graph, 300, start)
+    torch.testing.assert_close(found.log_z, fixed.log_z, rtol=1e-6, atol=1e-8)
+    torch.testing.assert_close(found.eta_x, fixed.eta_x)
+
+    def value(first: torch.Tensor) -> torch.Tensor:
+        return infer_unrolled(torch.cat([first, r[..., 2:]], -1), expected, graph, 4, start).log_z
+
+    assert torch.autograd.gradcheck(value, (r[..., :2].clone().requires_grad_(),))

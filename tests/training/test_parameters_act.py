@@ -27,15 +27,17 @@ BOTH: dict[str, tuple[Any, dict[str, Any]]] = {
     "init": ("cold", {}), "init_epochs": (3, {}), "init_learning_rate": (0.01, {}),
     "n_candidates": (60, {"n_clusters": 8, "n_cells": 0}), "n_cells": (0, {}), "teach_epochs": (3, ANSWERED),
     "augmentation": ("affine", {}), "architecture": ("conv", {}), "precision": ("bfloat16", CONV),
-    "channels": ((3, 2), CONV), "blocks": (2, CONV),
+    "channels": ((3, 2), CONV), "blocks": (2, CONV), "initial_weights": ("glorot", {}), "binary_draws": (True, {}),
+    "answers_weight": (0.5, {}),
 }  # fmt: skip
 OF: dict[str, dict[str, tuple[Any, dict[str, Any]]]] = {
     "bayes": BOTH | {
         "concentration": ("corrected", {}), "annotators": ("fixed", {}), "natural_gradient": ("full", {}),
         "step_size": (0.3, {}), "optimizer": ("momentum", {}), "amortisation": (2.0, {}), "max_sweeps": (1, {}),
-        "teach_weight": (9.0, ANSWERED),
+        "teach_weight": (9.0, ANSWERED), "potentials": ("natural", {}), "inference": ("unrolled", {}),
     },
     "scdc": BOTH | {
+        "location_scale": (0.2, {"init": "cold"}), "covariance": ("diagonal", {}),
         "initial_quality": ("paper", {}), "drop_mass": (0.3, {}), "max_clusters": (1, {}), "hold": (True, {}),
         "agree_epochs": (1, {"augmentation": "affine"}), "classifier_channels": (3, {"architecture": "resnet"}),
     },
