@@ -174,7 +174,7 @@ def test_a_fit_that_a_callback_ends_refits_its_annotators_and_logs_its_epochs(
     fit, seen, refits = build(name), list[tuple[int, set[str]]](), list[int]()
 
     class Logger(DummyLogger):
-        def log_metrics(self, metrics: Any, step: int | None = None) -> None:  # type: ignore[override]
+        def log_metrics(self, metrics: Any, step: int | None = None) -> None:
             seen.append((int(step or 0), set(metrics)))
 
     def stop(trainer: pl.Trainer, module: pl.LightningModule) -> None:
