@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from reproduction.commandline import without_traceback
-from reproduction.tracking import SQLITE, open_store
+from reproduction.tracking import open_store
 
 HOST = "127.0.0.1"
 
@@ -17,9 +17,9 @@ def main(given: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="semicrowd ui", description="open MLflow's pages of all runs")
     parser.add_argument("--port", type=int, default=5000, help=f"on {HOST} (default 5000)")
     options = parser.parse_args(given)
-    _, experiment = open_store()  # makes it, where there is none
+    client, experiment = open_store()  # makes it, where there is none
     print(f"MLflow: http://{HOST}:{options.port}/#/experiments/{experiment} (Ctrl-C ends it)", flush=True)
-    uri = os.environ.get("MLFLOW_TRACKING_URI") or f"{SQLITE}mlflow.db"
-    server = ["-m", "mlflow", "server", "--backend-store-uri", uri, "--host", HOST, "--port", str(options.port)]
+    store, port = client.tracking_uri, str(options.port)
+    server = ["-m", "mlflow", "server", "--backend-store-uri", store, "--host", HOST, "--port", port]
     os.environ["MLFLOW_SERVER_ENABLE_JOB_EXECUTION"] = "false"  # nothing here needs a second program
     os.execv(sys.executable, [sys.executable, *server, "--workers", "1"])

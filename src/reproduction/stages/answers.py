@@ -18,7 +18,7 @@ from semicrowd.errors import UserError
 from semicrowd.files import write_text
 
 
-@hydra.main(version_base=None, config_path=CONF, config_name="config")
+@hydra.main(version_base="1.3", config_path=CONF, config_name="config")
 def main(cfg: DictConfig) -> None:
     """One set of answers, into the folder of the job."""
     folder = Path(HydraConfig.get().runtime.output_dir)

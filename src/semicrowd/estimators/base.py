@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.progress import track
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import Bunch, check_random_state
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, Options
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
@@ -42,8 +42,10 @@ T = TypeVar("T")
 #: Constraints of a required number of clusters, of other counts, and of numbers above 0.
 CLUSTERS, COUNT = Interval(Integral, 2, None, closed="left"), Interval(Integral, 1, None, closed="left")
 COUNT_OR_0, POSITIVE = Interval(Integral, 0, None, closed="left"), Interval(Real, 0, None, closed="neither")
+#: Constraints of a number of processes, in joblib's way.
+JOBS = [COUNT, Options(Integral, {-1}), None]
 #: Parameters that say how a fit is run and not what it is: they are not in ``params_``.
-_OF_THE_MACHINE = frozenset({"random_state", "verbose", "trainer", "memory", "n_jobs"})
+OF_THE_MACHINE = frozenset({"random_state", "verbose", "trainer", "memory", "n_jobs"})
 
 
 def progress(iterable: Iterable[T], description: str, verbose: Any = True) -> Iterable[T]:
@@ -210,7 +212,7 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1) if drawn else self.random_state)
         self.__dict__.pop("components_", None)
         parameters = self.get_params(deep=False).items()
-        self.params_ = Bunch(**{name: value for name, value in parameters if name not in _OF_THE_MACHINE})
+        self.params_ = Bunch(**{name: value for name, value in parameters if name not in OF_THE_MACHINE})
         self.history_ = []
         return features, answers
 

@@ -75,11 +75,11 @@ class BayesSCDC(Generative):
         dense layers of the widths ``hidden``, convolutional encoders, or residual encoders and decoder (App. B,
         CIFAR-10). None: mlp
     channels : tuple of int, default=None
-        of the convolutions of stride 2 (conv), or of the blocks at each resolution (resnet). None: (16, 32); resnet:
-        (8, 16, 32)
+        of the convolutions of stride 2 (conv), or of the blocks at each resolution (resnet). None: (16, 32);
+        resnet with protocol=default: (8, 16, 32)
     blocks : int, default=None
         residual blocks at the last resolution (conv), or at each but the first, which has one (resnet). None: 1;
-        resnet: 2
+        resnet with protocol=default: 2
     precision : {'float32', 'bfloat16', 'auto'}, default=None
         of matrix products, while parameters are float32; auto: bfloat16 if the machine has instructions for it. None:
         auto for images, else float32

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -12,13 +11,12 @@ import pandas as pd
 import torch
 from joblib import Memory
 from sklearn.neighbors import NearestNeighbors
-from sklearn.utils._param_validation import Options
 from sklearn.utils.validation import check_memory
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.errors import UserError
-from semicrowd.estimators.base import CLUSTERS, COUNT, CrowdClusterer, WarningClusterer, status
+from semicrowd.estimators.base import CLUSTERS, JOBS, CrowdClusterer, WarningClusterer, status
 from semicrowd.evaluation.held_out import Gain
 from semicrowd.expfam import dirichlet
 from semicrowd.models.pair_quality import reported_quality
@@ -96,7 +94,7 @@ class CoTraining(WarningClusterer):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CrowdClusterer._parameter_constraints, "max_clusters": [CLUSTERS, None], "image_shape": ["array-like", None],
-        "memory": [str, Path, Memory, None], "n_jobs": [COUNT, Options(Integral, {-1}), None],
+        "memory": [str, Path, Memory, None], "n_jobs": JOBS,
     }  # fmt: skip
     requires_answers = False
     candidates_: pd.DataFrame | None

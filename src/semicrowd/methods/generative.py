@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from numbers import Integral, Real
+from numbers import Real
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -17,7 +17,17 @@ from sklearn.utils.validation import check_is_fitted, check_memory
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data.preparation import fit_preparation, prepared
 from semicrowd.errors import UserError
-from semicrowd.estimators.base import CLUSTERS, COUNT, COUNT_OR_0, POSITIVE, WarningClusterer, status, threads_of_a_fit
+from semicrowd.estimators.base import (
+    CLUSTERS,
+    COUNT,
+    COUNT_OR_0,
+    JOBS,
+    OF_THE_MACHINE,
+    POSITIVE,
+    WarningClusterer,
+    status,
+    threads_of_a_fit,
+)
 from semicrowd.estimators.inputs import checked_answers, ids_of_rows, names_of_rows
 from semicrowd.methods.protocols import Facts, with_defaults
 from semicrowd.models.generative import GenerativeModel
@@ -70,12 +80,12 @@ CONSTRAINTS: dict[str, Any] = {
     "image_shape": _auto("array-like"),
     "trainer": [callable, None],
     "memory": [str, Path, Memory, None],
-    "n_jobs": _auto(Integral),
+    "n_jobs": JOBS,
     "random_state": ["random_state"],
     "verbose": ["verbose"],
 }
-#: Parameters that say how a fit is executed, or are known before it: they are not among ``params_``.
-NOT_OF_THE_FIT = ("image_shape", "trainer", "memory", "n_jobs", "random_state", "verbose", "restarts", "protocol")
+#: Parameters that are not the model's: how a fit is run, and what is known before it.
+NOT_OF_THE_FIT = OF_THE_MACHINE | {"image_shape", "restarts", "protocol"}
 
 
 class Generative(WarningClusterer):

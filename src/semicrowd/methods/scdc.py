@@ -61,16 +61,17 @@ class SCDC(Generative):
         dense layers of the widths ``hidden``, convolutional encoders, or residual encoders and decoder (App. B,
         CIFAR-10). None: conv for grey images, else mlp
     channels : tuple of int, default=None
-        of the convolutions of stride 2 (conv), or of the blocks at each resolution (resnet). None: (16, 32); resnet:
-        (8, 16, 32)
+        of the convolutions of stride 2 (conv), or of the blocks at each resolution (resnet). None: (16, 32);
+        resnet with protocol=default: (8, 16, 32)
     blocks : int, default=None
         residual blocks at the last resolution (conv), or at each but the first, which has one (resnet). None: 1;
-        resnet: 2
+        resnet with protocol=default: 2
     precision : {'float32', 'bfloat16', 'auto'}, default=None
         of matrix products, while parameters are float32; auto: bfloat16 if the machine has instructions for it. None:
         auto for images, else float32
     classifier_channels : int, default=None
-        channels of the first of the nine layers of q(z | o) with resnet. None: 16
+        channels of the first of the nine layers of q(z | o) with resnet. None: 32;
+        protocol=default: 16
     init : {'cold', 'cells', 'answers', 'cotraining', 'features', 'communities'}, default=None
         the clusters that training begins with, after a VAE without clusters: random, as in the paper (cold); k-means
         of latent means, joined by the answers (cells); networks trained on the answers (answers); co-training, which

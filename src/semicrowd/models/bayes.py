@@ -67,8 +67,7 @@ class BayesSCDC(GenerativeModel):
         sweeps = self.params.max_sweeps, STEP_TOLERANCE
         if self.params.inference == "unrolled":
             start = torch.rand(alone.shape, generator=noise, device=alone.device).log_softmax(-1)
-            evidence, _ = self._evidence(part, messages)
-            graph = None if evidence is None else _graph(part, evidence)
+            graph = self._graph(part, messages)
             local = infer_unrolled(recognition, messages, graph, sweeps[0], start)
         else:
             local, graph = self._infer(part, recognition, messages, sweeps, alone.detach())
@@ -140,9 +139,18 @@ class BayesSCDC(GenerativeModel):
 
         ``sweeps``: maximal number, and the tolerance at which they stop earlier.
         """
-        evidence, _ = self._evidence(part, expected)
-        graph = None if evidence is None else _graph(part, evidence)
+        graph = self._graph(part, expected)
         return infer_local(recognition, expected, graph, *sweeps, start), graph
+
+    def _graph(self, part: Part, expected: ExpectedGlobals) -> PairGraph | None:
+        """The graph of a part's answers and views; None without both."""
+        evidence, _ = self._evidence(part, expected)
+        if evidence is None:
+            return None
+        if part.views is not None:
+            return graph_with_views(len(part.features), evidence.weight, part.answers)
+        assert part.answers is not None
+        return graph_of(part.answers, evidence)
 
     def _evidence(self, part: Part, expected: ExpectedGlobals) -> tuple[PairEvidence | None, Tensor]:
         """Evidence of the part's answers, then of its links to views, [R, Q]; and their weights in the bound, [Q]."""
@@ -322,13 +330,6 @@ class BayesSCDC(GenerativeModel):
 
 def _items_and_views(part: Part) -> Float[Tensor, "b D"]:
     return part.features if part.views is None else torch.cat([part.features, part.views])
-
-
-def _graph(part: Part, evidence: PairEvidence) -> PairGraph:
-    if part.views is not None:
-        return graph_with_views(len(part.features), evidence.weight, part.answers)
-    assert part.answers is not None
-    return graph_of(part.answers, evidence)
 
 
 def _posterior(parts: list[LocalPosterior]) -> Posterior:

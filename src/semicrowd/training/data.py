@@ -44,18 +44,17 @@ class TrainingBatches:
 
     Unannotated items have the weight N_u / |B|, and estimate the sum over all N_u of them. The items of the sampled
     answers, with the sampler's weights, estimate the sum over the annotated items (docs/DEVIATIONS.md, row 7). The
-    total estimate is unbiased. An epoch has
-    as many batches as pass once over the unannotated items, or over the annotated ones if these are more; the others
-    are passed over again. Each of several processes has its own part of the unannotated items, and samples its own
-    answers.
+    total estimate is unbiased. An epoch has as many batches as pass once over the unannotated items, or over the
+    annotated ones if these are more; the others are passed over again. Each of several processes has its own part of
+    the unannotated items, and samples its own answers.
 
     Parameters
     ----------
     data : the items and answers
     sampler, sample_size : how the answers are sampled; see :class:`semicrowd.BayesSCDC`
-    answers_weight : factor of all that the annotated items contribute
     epoch : function that returns the current epoch when an iteration over the batches starts
     rank, world_size : index of this process, and number of processes
+    answers_weight : factor of all that the annotated items contribute
     """
 
     def __init__(

@@ -24,11 +24,10 @@ _WARNINGS = (
     "Checkpoint directory .* exists and is not empty.*",  # of a fit that goes on
     "Grad strides do not match bucket view strides.*",  # with one restart
 )
-
-#: Trainer's keywords that the fit sets, and what a user would change instead.
-_OURS = {
-    "max_epochs": "epochs", "precision": "precision", "enable_model_summary": "none", "num_sanity_val_steps": "none",
-    "use_distributed_sampler": "none",
+#: Keywords of the trainer that the fit sets, besides ``max_epochs``. Lightning changes no precision: networks use the
+#: model's own, and q(Θ) is float64.
+_KEYWORDS = {
+    "precision": "32-true", "enable_model_summary": False, "num_sanity_val_steps": 0, "use_distributed_sampler": False,
 }  # fmt: skip
 
 
@@ -55,22 +54,19 @@ def train(
     """
     if ckpt_path is not None:
         check_checkpoint(ckpt_path, module)
-    for name in _OURS.keys() & getattr(make_trainer, "keywords", {}).keys():
-        raise UserError(f"trainer.{name}: is set by the fit; expected {_OURS[name]} of the model")
+    params, handler = module.model.params, signal.getsignal(signal.SIGINT)
+    keywords = {"max_epochs": params.epochs, **_KEYWORDS}
+    for name in sorted(keywords.keys() & getattr(make_trainer, "keywords", {}).keys()):
+        raise UserError(f"trainer.{name}: the fit sets it itself, by epochs and precision of the model; leave it out")
     make = make_trainer or partial(
         pl.Trainer, accelerator="gpu" if torch.cuda.is_available() else "cpu", devices=1, logger=False,
         enable_checkpointing=False, enable_progress_bar=verbose,
     )  # fmt: skip
-    params, handler = module.model.params, signal.getsignal(signal.SIGINT)
     try:
         with warnings.catch_warnings():
             for message in _WARNINGS:
                 warnings.filterwarnings("ignore", message=message)
-            # Lightning changes no precision: networks use the model's own, and q(Θ) is float64.
-            trainer = make(
-                max_epochs=params.epochs, precision="32-true", enable_model_summary=False, num_sanity_val_steps=0,
-                use_distributed_sampler=False,
-            )  # fmt: skip
+            trainer = make(**keywords)
             if trainer.strategy.root_device.type == "mps":
                 raise UserError("accelerator=mps: has no float64, in which the mixture is kept; expected cpu or gpu")
             batches = CrowdDataModule(module.data, params)
