@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -105,7 +106,7 @@ def documented(kind: type) -> dict[str, list[str]]:
 
 
 def test_signature_constraints_and_docstring_have_the_same_parameters(name: str, fitted: CrowdClusterer) -> None:
-    kind = type(fitted)
+    kind: Any = type(fitted)
     signature = inspect.signature(kind)
     described = documented(kind)
     own = {one for one in described["Parameters"] if one in signature.parameters}

@@ -1,7 +1,8 @@
 """The base class of all methods: scikit-learn's interface, answers as a further input of ``fit``, saving and loading.
 
-A method's class names its parameters in ``__init__``, what each may be in ``_parameter_constraints``, and does its work
-in :meth:`CrowdClusterer._run`. Methods for items in the order of time have a base class of their own.
+A method's class names its parameters in ``__init__``, unless they are the base class's, what each may be in
+``_parameter_constraints``, and does its work in :meth:`CrowdClusterer._run`. Methods for items in the order of time
+have a base class of their own.
 """
 
 import contextlib
@@ -122,15 +123,15 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         new items in the same way. None if X has no column names that are text.
     """
 
-    #: What each parameter may be, in scikit-learn's words; those that all methods have.
-    _parameter_constraints: ClassVar[dict[str, Any]] = {"random_state": ["random_state"], "verbose": ["verbose"]}
+    #: What each parameter may be, in scikit-learn's words; those that most methods have.
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_clusters": [CLUSTERS], "random_state": ["random_state"], "verbose": ["verbose"],
+    }  # fmt: skip
     #: Whether the method needs answers.
     requires_answers: ClassVar[bool] = True
     #: Whether NaN counts as a missing value; if False, it is an error.
     takes_missing: ClassVar[bool] = False
 
-    random_state: Any
-    verbose: Any
     components_: np.ndarray | None = None
     labels_: np.ndarray
     n_clusters_: int
@@ -144,6 +145,11 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
     seed_: int
     _digest: str
     _had_answers: bool
+
+    def __init__(self, n_clusters: int = 4, *, random_state: Any = 0, verbose: Any = False) -> None:
+        self.n_clusters: Any = n_clusters
+        self.random_state = random_state
+        self.verbose = verbose
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,10 +1,7 @@
 """The methods: each file has an estimator with its parameters and what mathematics is its own; here is their list."""
 
 from importlib import import_module
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from semicrowd.estimators.base import CrowdClusterer
+from typing import Any
 
 #: Name on the command line, in reports and of the file in conf/model → file and class here. A class is imported when it
 #: is first asked for (:func:`method`): torch takes seconds.
@@ -44,8 +41,7 @@ METHODS = {
 NAMES = {place.partition(".")[2]: name for name, place in METHODS.items()}
 
 
-def method(name: str) -> "type[CrowdClusterer]":
-    """The estimator of a method."""
+def method(name: str) -> Any:
+    """The class of a method's estimator, a :class:`semicrowd.estimators.base.CrowdClusterer` with its parameters."""
     file, _, kind = METHODS[name].partition(".")
-    found: type[CrowdClusterer] = getattr(import_module(f"semicrowd.methods.{file}"), kind)
-    return found
+    return getattr(import_module(f"semicrowd.methods.{file}"), kind)

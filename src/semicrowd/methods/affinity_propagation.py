@@ -1,7 +1,6 @@
 """Affinity propagation: exemplars by messages (Frey & Dueck 2007, "Clustering by passing messages", Science 315)."""
 
 import warnings
-from typing import Any, ClassVar
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -9,7 +8,6 @@ from sklearn.cluster import affinity_propagation
 from sklearn.exceptions import ConvergenceWarning
 
 from semicrowd.errors import UserError
-from semicrowd.estimators.base import CLUSTERS, CrowdClusterer
 from semicrowd.estimators.inputs import check_memory
 from semicrowd.methods.unsupervised import NearestCentre
 
@@ -45,16 +43,8 @@ class AffinityPropagation(NearestCentre):
         Rounds of messages, of all preferences that were tried.
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **CrowdClusterer._parameter_constraints, "n_clusters": [CLUSTERS],
-    }  # fmt: skip
     preference_: float
     n_iter_: int
-
-    def __init__(self, n_clusters: int = 4, *, random_state: Any = 0, verbose: Any = False) -> None:
-        self.n_clusters = n_clusters
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _learn(self, features: np.ndarray) -> None:
         self.n_iter_ = 0

@@ -1,11 +1,12 @@
 """BayesSCDC as an estimator."""
 
 from collections.abc import Callable
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from semicrowd.estimators.base import COUNT
 from semicrowd.methods.generative import CONSTRAINTS, Generative
 
 
@@ -185,7 +186,7 @@ class BayesSCDC(Generative):
         "step_size": [Interval(Real, 0, 1, closed="right"), StrOptions({"released"}), None],
         "optimizer": [StrOptions({"adam", "momentum"}), None],
         "amortisation": [Interval(Real, 0, None, closed="left"), None],
-        "max_sweeps": [Interval(Integral, 1, None, closed="left"), None],
+        "max_sweeps": [COUNT, None],
         "teach_weight": [Interval(Real, 0, None, closed="left"), None],
     }
 

@@ -13,7 +13,7 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.links import blocks_of
 from semicrowd.data.preparation import ColumnScaler
 from semicrowd.errors import UserError
-from semicrowd.estimators.base import CLUSTERS, COUNT, CrowdClusterer, InductiveClusterer
+from semicrowd.estimators.base import COUNT, CrowdClusterer, InductiveClusterer
 from semicrowd.result import Assignment, Result
 
 
@@ -41,7 +41,7 @@ class CKM(InductiveClusterer):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **CrowdClusterer._parameter_constraints, "n_clusters": [CLUSTERS], "n_init": [COUNT],
+        **CrowdClusterer._parameter_constraints, "n_init": [COUNT],
         "standardize": ["boolean"],
     }  # fmt: skip
     requires_answers = False

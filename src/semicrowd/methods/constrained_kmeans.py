@@ -12,7 +12,7 @@ from sklearn.cluster import KMeans
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.links import Links, majority_vote, neighbourhoods, shaken
-from semicrowd.estimators.base import CLUSTERS, CrowdClusterer, InductiveClusterer, progress
+from semicrowd.estimators.base import InductiveClusterer, progress
 from semicrowd.methods.link_graph import Costs, LinkGraph
 from semicrowd.random import stream
 from semicrowd.result import Assignment, Result
@@ -48,20 +48,12 @@ class ConstrainedKMeans(InductiveClusterer):
         Its rounds of assignment and centres, of which ``history_`` has the objective.
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **CrowdClusterer._parameter_constraints, "n_clusters": [CLUSTERS],
-    }  # fmt: skip
     #: Random starts, of which the one with the best objective is kept.
     _starts: ClassVar[int] = 10
     cluster_centers_: np.ndarray
     objective_: float
     n_iter_: int
     _unit: float
-
-    def __init__(self, n_clusters: int = 4, *, random_state: Any = 0, verbose: Any = False) -> None:
-        self.n_clusters = n_clusters
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _assign(self, features: np.ndarray) -> Assignment:
         return Assignment.hard(np.argmin(self._item_costs(features, self.cluster_centers_, None), axis=1))

@@ -19,7 +19,7 @@ from semicrowd.crowd.two_coin import QUALITY_PRIOR, answer_weights, hits_and_mis
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.data.preparation import ColumnScaler
 from semicrowd.errors import UserError
-from semicrowd.estimators.base import CLUSTERS, CrowdClusterer, InductiveClusterer
+from semicrowd.estimators.base import CrowdClusterer, InductiveClusterer
 from semicrowd.result import Assignment, Result
 
 #: Rounds in which answers are weighted by their annotators' rates, and random starts of k-means.
@@ -58,20 +58,12 @@ class SignedSpectral(CrowdClusterer):
         Log probability of the answers.
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **CrowdClusterer._parameter_constraints, "n_clusters": [CLUSTERS],
-    }  # fmt: skip
     annotated_: np.ndarray
     sensitivity_shape_: np.ndarray
     specificity_shape_: np.ndarray
     sensitivity_: np.ndarray
     specificity_: np.ndarray
     evidence_: float
-
-    def __init__(self, n_clusters: int = 4, *, random_state: Any = 0, verbose: Any = False) -> None:
-        self.n_clusters = n_clusters
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _run(self, features: np.ndarray, answers: PairAnnotations) -> Result:
         if len(answers.annotated) < self.n_clusters:
@@ -142,7 +134,7 @@ class CrowdLogistic(InductiveClusterer):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **SignedSpectral._parameter_constraints, "classifier": [StrOptions({"logistic", "mlp"})],
+        **CrowdClusterer._parameter_constraints, "classifier": [StrOptions({"logistic", "mlp"})],
     }  # fmt: skip
     crowd_: SignedSpectral
     sensitivity_: np.ndarray

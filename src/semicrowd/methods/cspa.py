@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
 
 import numpy as np
 import pymetis
@@ -11,7 +10,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.links import majority_vote, neighbourhoods, shaken
-from semicrowd.estimators.base import CLUSTERS, CrowdClusterer, InductiveClusterer
+from semicrowd.estimators.base import InductiveClusterer
 from semicrowd.estimators.inputs import check_memory
 from semicrowd.random import stream
 from semicrowd.result import Assignment, Result
@@ -44,16 +43,8 @@ class CSPA(InductiveClusterer):
         Features of the annotated items, and their clusters.
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **CrowdClusterer._parameter_constraints, "n_clusters": [CLUSTERS],
-    }  # fmt: skip
     items_: np.ndarray
     parts_: np.ndarray
-
-    def __init__(self, n_clusters: int = 4, *, random_state: Any = 0, verbose: Any = False) -> None:
-        self.n_clusters = n_clusters
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _assign(self, features: np.ndarray) -> Assignment:
         return Assignment.hard(KNeighborsClassifier(1).fit(self.items_, self.parts_).predict(features))

@@ -1,11 +1,9 @@
 """DP-means: k-means with a penalty for each cluster (Kulis & Jordan 2012, "Revisiting k-means", ICML)."""
 
-from typing import Any, ClassVar
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from semicrowd.estimators.base import CLUSTERS, CrowdClusterer
 from semicrowd.methods.ckm import block_means
 from semicrowd.methods.unsupervised import NearestCentre
 
@@ -37,16 +35,8 @@ class DPMeans(NearestCentre):
         Passes over the items, of which ``history_`` has the objective.
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **CrowdClusterer._parameter_constraints, "n_clusters": [CLUSTERS],
-    }  # fmt: skip
     penalty_: float
     n_iter_: int
-
-    def __init__(self, n_clusters: int = 4, *, random_state: Any = 0, verbose: Any = False) -> None:
-        self.n_clusters = n_clusters
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _learn(self, features: np.ndarray) -> None:
         self.penalty_ = farthest_first(features, self.n_clusters)

@@ -119,26 +119,10 @@ class DPM(_Mixture):
 class DDPMS(_Mixture, PlanesClusterer):
     """DDPM-S: a Dirichlet process mixture with a Bayesian support vector machine for each cluster against all others.
 
-    Nguyen, Phung, Le & Bui 2017. Otherwise like :class:`DPM`.
+    Nguyen, Phung, Le & Bui 2017. Parameters and attributes are those of :class:`DPM`, and these.
 
     Parameters
     ----------
-    n_start : int, default=1
-        Number of clusters of the initial random partition; 1: items are assigned one after the other.
-    scatter : float, default=1.0
-        With gaussian, the prior mean of a cluster's covariance, in units of the columns' variances.
-    family : {"gaussian", "multinomial"}, default="gaussian"
-        Distribution of a cluster: Gaussian with full covariance, or multinomial for counts.
-    n_chains : int, default=10
-        Number of independent chains.
-    n_sweeps : int, default=100
-        Sweeps of each chain.
-    n_kept : int, default=5
-        Number of last sweeps of each chain whose partitions are kept.
-    keep_every : int, default=0
-        Interval of sweeps after which a partition is also kept; 0: only the last ones.
-    count_scale : float, default=1.0
-        With multinomial, counts are X multiplied by this, rounded.
     n_warm : int, default=10
         Number of first sweeps without hyperplanes.
     w : float, default=1.0
@@ -151,25 +135,13 @@ class DDPMS(_Mixture, PlanesClusterer):
         Distribution of a new cluster's hyperplane: given that it is empty, or its prior, as in the paper.
     splits : int, default=0
         Split or merge proposals before each sweep; with ``new="paper"`` only before sweeps without hyperplanes.
-    random_state : int, RandomState instance or None, default=0
-    verbose : bool, default=False
 
     Attributes
     ----------
-    chains_ : DataFrame
-        A row for each sweep of each chain: number of clusters, ln p(x | partition), concentrations.
-    rhat_, ess_ : dict
-        R-hat and effective sample size of ``clusters`` and ``log_likelihood`` over the second half of the sweeps.
-    mixed_ : bool
-        Whether R-hat and effective sample size are within the usual limits.
     hyperplanes_ : ndarray of shape (n_clusters_, n_features) or, with bias, (n_clusters_, n_features + 1)
         Weights of the clusters of ``labels_``.
     plane_center_, plane_scale_ : ndarray of shape (n_features,)
         Scaling of the hyperplanes' input.
-    sizes_ : ndarray of shape (n_clusters_,)
-        Number of items of each cluster of ``labels_``.
-    clusters_ : dict
-        Their sufficient statistics.
     """
 
     loss_of_planes = "svm"
@@ -200,58 +172,10 @@ class DDPML(DDPMS):
 class MaxMarginMixture(_Mixture, PlanesClusterer):
     """MMGM: a Dirichlet process mixture with a margin between an item's cluster and the best other.
 
-    Chen, Zhu & Zhang 2014. Otherwise like :class:`DDPMS`; the score of a cluster is given by its hyperplane, and the
-    factor of the hinge loss and the margin are 1. Hyperplanes are sampled given the partition. The clusters with which
-    an item's cluster is compared are updated only once per sweep, so the samples are not exactly from one joint
-    posterior.
-
-    Parameters
-    ----------
-    n_start : int, default=1
-        Number of clusters of the initial random partition; 1: items are assigned one after the other.
-    scatter : float, default=1.0
-        With gaussian, the prior mean of a cluster's covariance, in units of the columns' variances.
-    family : {"gaussian", "multinomial"}, default="gaussian"
-        Distribution of a cluster: Gaussian with full covariance, or multinomial for counts.
-    n_chains : int, default=10
-        Number of independent chains.
-    n_sweeps : int, default=100
-        Sweeps of each chain.
-    n_kept : int, default=5
-        Number of last sweeps of each chain whose partitions are kept.
-    keep_every : int, default=0
-        Interval of sweeps after which a partition is also kept; 0: only the last ones.
-    count_scale : float, default=1.0
-        With multinomial, counts are X multiplied by this, rounded.
-    n_warm : int, default=10
-        Number of first sweeps without hyperplanes.
-    w : float, default=1.0
-        Prior variance of a hyperplane's weights.
-    bias : bool, default=True
-        Hyperplanes with an intercept.
-    scale : {"standard", "none"}, default="standard"
-        Scaling of the hyperplanes' input: columns of mean 0 and equal variance, rows of mean squared length 1.
-    splits : int, default=0
-        Split or merge proposals before each sweep without hyperplanes.
-    random_state : int, RandomState instance or None, default=0
-    verbose : bool, default=False
-
-    Attributes
-    ----------
-    chains_ : DataFrame
-        A row for each sweep of each chain: number of clusters, ln p(x | partition), concentrations.
-    rhat_, ess_ : dict
-        R-hat and effective sample size of ``clusters`` and ``log_likelihood`` over the second half of the sweeps.
-    mixed_ : bool
-        Whether R-hat and effective sample size are within the usual limits.
-    hyperplanes_ : ndarray of shape (n_clusters_, n_features) or, with bias, (n_clusters_, n_features + 1)
-        Weights of the clusters of ``labels_``.
-    plane_center_, plane_scale_ : ndarray of shape (n_features,)
-        Scaling of the hyperplanes' input.
-    sizes_ : ndarray of shape (n_clusters_,)
-        Number of items of each cluster of ``labels_``.
-    clusters_ : dict
-        Their sufficient statistics.
+    Chen, Zhu & Zhang 2014. Parameters and attributes are those of :class:`DDPMS` with ``new="paper"``; the score of a
+    cluster is given by its hyperplane, and the factor of the hinge loss and the margin are 1. Hyperplanes are sampled
+    given the partition. The clusters with which an item's cluster is compared are updated only once per sweep, so the
+    samples are not exactly from one joint posterior.
     """
 
     loss_of_planes, new = "margin", "paper"

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.estimators.base import CLUSTERS, CrowdClusterer, OrderedClusterer, checked_sequence, progress
+from semicrowd.estimators.base import CrowdClusterer, OrderedClusterer, checked_sequence, progress
 from semicrowd.estimators.inputs import checked_counts
 from semicrowd.random import stream
 from semicrowd.result import Assignment, Result
@@ -48,7 +48,7 @@ class HMM(OrderedClusterer):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **CrowdClusterer._parameter_constraints, "n_clusters": [CLUSTERS],
+        **CrowdClusterer._parameter_constraints,
         "family": [StrOptions({"gaussian", "multinomial"})],
     }  # fmt: skip
     transitions_: np.ndarray

@@ -11,37 +11,16 @@ class IHMM(OrderedClusterer, SampledClusterer):
     """An infinite hidden Markov model of rows in temporal order (Teh et al. 2006).
 
     It cannot predict states of new rows. Several chains are sampled; ``labels_`` is the partition with the least
-    expected loss (variation of information) among those of their last sweeps. Parameters are those of :class:`DPM`
-    without ``splits``.
-
-    Attributes
-    ----------
-    chains_ : DataFrame
-        A row for each sweep of each chain: number of clusters, ln p(x | partition), concentrations.
-    rhat_, ess_ : dict
-        R-hat and effective sample size of ``clusters`` and ``log_likelihood`` over the second half of the sweeps.
-    mixed_ : bool
-        Whether R-hat and effective sample size are within the usual limits.
+    expected loss (variation of information) among those of their last sweeps. Parameters and attributes are those of
+    :class:`DPM` without ``splits``, ``sizes_`` and ``clusters_``.
     """
 
 
 class DIHS(OrderedClusterer, PlanesClusterer):
     """DIH-S: an infinite hidden Markov model with a Bayesian support vector machine for each state against all others.
 
-    Nguyen, Phung, Le & Bui 2017. Parameters are those of :class:`DDPMS` without ``splits``.
-
-    Attributes
-    ----------
-    chains_ : DataFrame
-        A row for each sweep of each chain: number of clusters, ln p(x | partition), concentrations.
-    rhat_, ess_ : dict
-        R-hat and effective sample size of ``clusters`` and ``log_likelihood`` over the second half of the sweeps.
-    mixed_ : bool
-        Whether R-hat and effective sample size are within the usual limits.
-    hyperplanes_ : ndarray of shape (n_clusters_, n_features) or, with bias, (n_clusters_, n_features + 1)
-        Weights of the clusters of ``labels_``.
-    plane_center_, plane_scale_ : ndarray of shape (n_features,)
-        Scaling of the hyperplanes' input.
+    Nguyen, Phung, Le & Bui 2017. Parameters and attributes are those of :class:`DDPMS` without ``splits``, ``sizes_``
+    and ``clusters_``.
     """
 
     loss_of_planes = "svm"

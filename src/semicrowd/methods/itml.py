@@ -3,7 +3,7 @@
 The metric is metric-learn's.
 """
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from metric_learn.itml import _BaseITML
@@ -12,7 +12,7 @@ from sklearn.metrics import roc_auc_score
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.links import Links, majority_vote
-from semicrowd.estimators.base import CLUSTERS, CrowdClusterer, InductiveClusterer
+from semicrowd.estimators.base import InductiveClusterer
 from semicrowd.methods.constrained_kmeans import cluster_means
 from semicrowd.random import stream
 from semicrowd.result import Assignment, Result
@@ -65,20 +65,12 @@ class ITML(InductiveClusterer):
         Passes over all links.
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **CrowdClusterer._parameter_constraints, "n_clusters": [CLUSTERS],
-    }  # fmt: skip
     cluster_centers_: np.ndarray
     metric_: np.ndarray
     gamma_: float
     n_iter_: int
     _root: np.ndarray
     _kmeans: KMeans
-
-    def __init__(self, n_clusters: int = 4, *, random_state: Any = 0, verbose: Any = False) -> None:
-        self.n_clusters = n_clusters
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _assign(self, features: np.ndarray) -> Assignment:
         return Assignment.hard(self._kmeans.predict(features @ self._root.T))

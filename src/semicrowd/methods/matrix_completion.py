@@ -5,14 +5,13 @@ The answers' similarity matrix is filtered and completed, a metric is regressed 
 are clustered by the similarity that the metric gives them.
 """
 
-from typing import Any, ClassVar
 
 import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.cluster import SpectralClustering
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.estimators.base import CLUSTERS, CrowdClusterer, InductiveClusterer
+from semicrowd.estimators.base import InductiveClusterer
 from semicrowd.estimators.inputs import check_memory
 from semicrowd.methods.constrained_kmeans import cluster_means
 from semicrowd.result import Assignment, Result
@@ -63,18 +62,10 @@ class MatrixCompletion(InductiveClusterer):
         A over ``pairs.annotated``.
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **CrowdClusterer._parameter_constraints, "n_clusters": [CLUSTERS],
-    }  # fmt: skip
     cluster_centers_: np.ndarray
     metric_: np.ndarray
     completed_: np.ndarray
     _mean: np.ndarray
-
-    def __init__(self, n_clusters: int = 4, *, random_state: Any = 0, verbose: Any = False) -> None:
-        self.n_clusters = n_clusters
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _assign(self, features: np.ndarray) -> Assignment:
         return Assignment.hard(np.argmin(cdist(self._embed(features), self._embed(self.cluster_centers_)), axis=1))

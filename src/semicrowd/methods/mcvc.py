@@ -14,7 +14,7 @@ from semicrowd.crowd.two_coin import QUALITY_PRIOR
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.data.preparation import ColumnScaler
 from semicrowd.errors import UserError
-from semicrowd.estimators.base import CLUSTERS, COUNT, COUNT_OR_0, POSITIVE, CrowdClusterer, progress
+from semicrowd.estimators.base import COUNT, COUNT_OR_0, POSITIVE, CrowdClusterer, progress
 from semicrowd.expfam import dirichlet
 from semicrowd.inference.mcvc import Prior, initial_experts, used_views
 from semicrowd.nets.mlp import MLP, choose_restarts
@@ -77,7 +77,7 @@ class MCVC(CrowdClusterer):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **CrowdClusterer._parameter_constraints, "n_clusters": [CLUSTERS], "n_views": [COUNT], "n_restarts": [COUNT],
+        **CrowdClusterer._parameter_constraints, "n_views": [COUNT], "n_restarts": [COUNT],
         "learning_rate": [POSITIVE], "n_steps": [COUNT], "n_held": [COUNT_OR_0],
     }  # fmt: skip
     #: Widths of hidden layers.

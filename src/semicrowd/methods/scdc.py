@@ -1,11 +1,12 @@
 """SCDC as an estimator."""
 
 from collections.abc import Callable
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from semicrowd.estimators.base import COUNT, COUNT_OR_0
 from semicrowd.methods.generative import CONSTRAINTS, Generative
 
 
@@ -175,9 +176,9 @@ class SCDC(Generative):
         "covariance": [StrOptions({"full", "diagonal"}), None],
         "initial_quality": [StrOptions({"corrected", "paper", "released"}), None],
         "drop_mass": [Interval(Real, 0, 1, closed="left"), None],
-        "max_clusters": [Interval(Integral, 1, None, closed="left"), None],
-        "classifier_channels": [Interval(Integral, 1, None, closed="left"), None],
-        "agree_epochs": [Interval(Integral, 0, None, closed="left"), None],
+        "max_clusters": [COUNT, None],
+        "classifier_channels": [COUNT, None],
+        "agree_epochs": [COUNT_OR_0, None],
         "hold": ["boolean", None],
     }
 

@@ -16,7 +16,7 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.links import blocks_of
 from semicrowd.data.preparation import ColumnScaler
 from semicrowd.errors import UserError
-from semicrowd.estimators.base import CLUSTERS, COUNT, POSITIVE, CrowdClusterer, progress
+from semicrowd.estimators.base import COUNT, POSITIVE, CrowdClusterer, progress
 from semicrowd.inference.slpd import (
     Clusters,
     Prior,
@@ -93,7 +93,7 @@ class SLPD(CrowdClusterer):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **CrowdClusterer._parameter_constraints, "n_clusters": [CLUSTERS], "standardize": ["boolean"],
+        **CrowdClusterer._parameter_constraints, "standardize": ["boolean"],
         "n_restarts": [COUNT], "least_variance": [POSITIVE],
     }  # fmt: skip
     requires_answers, takes_missing = False, True

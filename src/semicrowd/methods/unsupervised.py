@@ -10,7 +10,7 @@ from sklearn.metrics import pairwise_distances_argmin
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.data.preparation import ColumnScaler
-from semicrowd.estimators.base import CLUSTERS, COUNT, CrowdClusterer, InductiveClusterer
+from semicrowd.estimators.base import COUNT, CrowdClusterer, InductiveClusterer
 from semicrowd.result import Assignment, Result
 
 
@@ -45,7 +45,7 @@ class _OfScikitLearn(FeaturesOnly):
     """Base class of wrappers of scikit-learn estimators."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **CrowdClusterer._parameter_constraints, "n_clusters": [CLUSTERS], "n_init": [COUNT], "max_iter": [COUNT],
+        **CrowdClusterer._parameter_constraints, "n_init": [COUNT], "max_iter": [COUNT],
         "standardize": ["boolean", None],
     }  # fmt: skip
     model_: cluster.KMeans | mixture.GaussianMixture | mixture.BayesianGaussianMixture
