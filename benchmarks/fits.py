@@ -133,7 +133,7 @@ def predict(quick: bool = False) -> None:
         labels[:training], stream(0, "annotations"), sensitivity=0.9, specificity=[0.9] * 5, pairs_per_annotator=200
     )
     of_all = {"n_clusters": clusters, "n_sweeps": 20, "n_chains": 1, "n_restarts": 2, "n_epochs": 5, "random_state": 0}
-    generative = {"n_clusters": None, "epochs": 3, "init": "cells"}
+    generative = {"n_clusters": None, "epochs": 3, "init": "mixture"}
     rows = []
     for name in METHODS:
         kind = method(name)

@@ -43,7 +43,7 @@ from semicrowd.training.module import ClusteringModule
 PAPER_BATCHES = {"sampler": "pairs"}
 #: What the end of a fit does is no part of a step; the start is as short as it can be.
 _SHORT = {
-    "batch_size": 128, "augmentation": "none", "final_refits": 0, "init_epochs": 1, "n_candidates": 1,
+    "batch_size": 128, "augmentation": "none", "final_refits": 0, "init_epochs": 1,
     "teach_epochs": 1,
 }  # fmt: skip
 _PRODUCT = {

@@ -1,4 +1,4 @@
-"""Cells joined and torn apart by answers, against loops; inverted annotators; signed graphs of known spectrum."""
+"""Cells joined by answers, against loops; inverted annotators; signed graphs of known spectrum."""
 
 import itertools
 import math
@@ -9,7 +9,7 @@ from tests.made import signs_of_all_pairs
 
 from semicrowd.crowd import cells as module
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.crowd.cells import join_cells, mixed_cells, reversed_annotators, signed_embedding
+from semicrowd.crowd.cells import join_cells, reversed_annotators, signed_embedding
 from semicrowd.random import stream
 
 
@@ -53,35 +53,6 @@ def test_cells_are_joined_one_by_one_as_the_items_say() -> None:
         assert (np.equal.outer(found, found) == np.equal.outer(joined, joined)).all()
         sizes.append(len(set(found)))
     assert len(set(sizes)) > 2, "some by the answers, some by force"
-
-
-def mixed_by_loops(cells: np.ndarray, pairs: PairAnnotations, weight: np.ndarray, num_clusters: int) -> list[bool]:
-    mixed, num_cells = [], cells.max() + 1
-    for cell in range(num_cells):
-        leaving = []
-        for item in set(np.flatnonzero(cells == cell)) & {*pairs.i, *pairs.j}:
-            odds = np.zeros(num_cells)
-            for i, j, w in zip(pairs.i, pairs.j, weight, strict=True):
-                if item in (i, j):
-                    odds[cells[j if item == i else i]] += w
-            elsewhere = np.delete(odds, cell).max()
-            leaving.append(elsewhere > odds[cell] + math.log(num_clusters))
-        mixed.append(2 * sum(leaving) > len(leaving))
-    return mixed
-
-
-def test_cells_of_few_items_are_mixed_as_loops_say() -> None:
-    """Four cells of random answers, where an item and an answer more or less decide; half of an even number too."""
-    seen: list[bool] = []
-    for seed in range(40):
-        rng = np.random.default_rng(seed)
-        cells = np.r_[np.arange(4), rng.integers(4, size=12)]
-        pairs = answers(rng.integers(3, size=16), rng, 40, right=0.9)
-        weight = rng.normal(scale=1.5, size=40)
-        expected = mixed_by_loops(cells, pairs, weight, num_clusters=4)
-        assert mixed_cells(cells, pairs, weight, num_clusters=4).tolist() == expected
-        seen += expected
-    assert 0.1 < np.mean(seen) < 0.9
 
 
 def given_by(kinds: np.ndarray, right: list[float], pairs: int, rng: np.random.Generator) -> PairAnnotations:

@@ -15,7 +15,7 @@ from semicrowd.methods import METHODS, method
 Problem = tuple[np.ndarray, PairAnnotations]
 #: Short fits of the slow ones.
 _GENERATIVE = {
-    "init": "cells", "init_epochs": 5, "n_candidates": 2, "teach_epochs": 5, "hidden": (8,), "epochs": 2,
+    "init": "mixture", "init_epochs": 5, "teach_epochs": 5, "hidden": (8,), "epochs": 2,
     "batch_size": 10,
 }  # fmt: skip
 _SAMPLED = {"n_chains": 2, "n_sweeps": 12, "n_kept": 2}

@@ -77,7 +77,7 @@ def test_what_a_fit_asks_of_views_its_prediction_asks_too(quick: Callable[..., C
     i = np.arange(0, 20, 2)
     pairs = PairAnnotations.from_arrays(i, i + 1, 0 * i, i // 2 % 2, num_items=60)
     images = np.random.default_rng(4).random((60, 36)).astype(np.float32)
-    given = {"init_epochs": 5, "teach_epochs": 5, "init": "cells", "hidden": (8,), "preparation": "none",
+    given = {"init_epochs": 5, "teach_epochs": 5, "init": "mixture", "hidden": (8,), "preparation": "none",
              "augmentation": "affine", "architecture": "mlp"}  # fmt: skip
     model = quick("scdc", image_shape=(6, 6), **given).fit(images, pairs)
     known = model.result_.final.memberships_or_clusters[pairs.annotated]

@@ -99,9 +99,25 @@ def test_what_is_no_grey_image_with_values_from_0_to_1_is_a_table() -> None:
         assert (params.init, params.augmentation) == ("cotraining", "none")
 
 
-@pytest.mark.parametrize("protocol", ["default", "paper"])
+@BOTH
+def test_the_model_alone_takes_as_many_steps_on_all_data_of_a_kind(model: str) -> None:
+    """Steps of the VAE, and a step on q(Θ) of one batch in N items."""
+    for facts in (MNIST, without_answers(MNIST), replace(MNIST, num_items=6000)):
+        params = of(model, facts, "model")
+        assert (params.init, params.n_clusters, params.augmentation) == ("mixture", 50, "none")
+        assert params.init_epochs * facts.num_items / 128 == pytest.approx(22_500, rel=0.01)
+    for number, batch in ((500, 50), (624, 10), (9000, 50)):
+        params = of(model, replace(CIFAR, num_items=number, image_shape=None), "model", batch_size=batch)
+        assert (params.init, params.preparation) == ("mixture", "standard")
+        assert params.init_epochs * number / batch == pytest.approx(1000, abs=number / batch)
+        if model == "bayes":
+            assert params.step_size == batch / number
+    assert not of(model, MNIST, "model").get("hold", False)
+
+
+@pytest.mark.parametrize("protocol", ["default", "paper", "released", "model"])
 def test_what_is_given_counts_more_than_a_protocol(protocol: str) -> None:
-    given: dict[str, Any] = {"n_clusters": 7, "epochs": 3, "init": "cells", "precision": "float32", "hidden": (9,)}
+    given: dict[str, Any] = {"n_clusters": 7, "epochs": 3, "init": "mixture", "precision": "float32", "hidden": (9,)}
     params = of("bayes", MNIST, protocol, **given)
     assert {name: params[name] for name in given} == given
     assert params.likelihood == "bernoulli"

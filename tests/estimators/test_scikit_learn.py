@@ -22,7 +22,7 @@ from semicrowd.methods import METHODS, method
 _STEPS = {"n_restarts": 3, "n_steps": 40}
 _SWEEPS = {"n_chains": 2, "n_sweeps": 4, "n_kept": 1}
 _PLANES = _SWEEPS | {"n_warm": 1}
-_GENERATIVE = {"epochs": 1, "batch_size": 20, "init_epochs": 1, "n_candidates": 1, "teach_epochs": 1, "hidden": (16,)}
+_GENERATIVE = {"epochs": 1, "batch_size": 20, "init_epochs": 1, "teach_epochs": 1, "hidden": (16,)}
 QUICK: dict[str, dict[str, Any]] = {
     "mcvc": _STEPS, "deep_mcvc": _STEPS, "bayes": _GENERATIVE, "scdc": _GENERATIVE,
     "dpm": _SWEEPS, "ihmm": _SWEEPS, "mmgm": _PLANES,

@@ -102,7 +102,7 @@ def test_bounds_of_full_batches_have_the_elbo_as_their_mean(
     of_bayes: dict[str, Any] = {"max_sweeps": 200} if name == "bayes" else {}
     fit = small_fit(
         name, DATA.features, ANSWERS if with_answers else None, n_clusters=3, hidden=(10,), likelihood="bernoulli",
-        augmentation="affine", image_shape=(SIZE, SIZE), init="cells", init_epochs=30, **of_bayes,
+        augmentation="affine", image_shape=(SIZE, SIZE), init="mixture", init_epochs=30, **of_bayes,
     )  # fmt: skip
     fit.begin()
     answers = fit.data.answers

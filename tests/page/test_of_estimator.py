@@ -46,7 +46,7 @@ def test_it_names_items_columns_people_and_scores(tmp_path: Path) -> None:
 @pytest.mark.filterwarnings("ignore:X. column id is taken")
 def test_new_items_are_called_by_the_column_that_gave_the_ids_in_the_fit() -> None:
     table, _, answers = people()
-    model = semicrowd.BayesSCDC(random_state=0, epochs=0, init="cells").fit(table, answers)
+    model = semicrowd.BayesSCDC(random_state=0, epochs=0, init="mixture").fit(table, answers)
     new = table.iloc[::-1].reset_index(drop=True)  # the numbers of the rows are others
     assert (model.predict(new, answers) == model.predict(table, answers)[::-1]).mean() > 0.9
     assert np.allclose(model.predict_proba(new, answers), model.predict_proba(table, answers)[::-1], atol=1e-3)

@@ -26,7 +26,7 @@ _NAMES = ("acc", "nmi", "ami", "ami_max", "ari", "f1", "bri", "purity", "homogen
 #: The table and its answers.
 OWN = ("items.csv", "answers.csv", "hydra.run.dir=run")
 #: A short fit by gradients.
-SHORT = ("model=scdc", "model.n_clusters=4", "model.epochs=3", "model.batch_size=10", "model.init=cells",
+SHORT = ("model=scdc", "model.n_clusters=4", "model.epochs=3", "model.batch_size=10", "model.init=mixture",
          "model.init_epochs=5", "model.teach_epochs=5")  # fmt: skip
 
 
@@ -86,7 +86,7 @@ def test_a_run_leaves_its_files_and_they_agree(train: Command, tmp_path: Path) -
     assert config["choices"] == {"model": "scdc", "annotations": "file", "data": "table", "trainer": "default",
                                  "logger": "none", "experiment": None}  # fmt: skip
     # What the data have set is there, as plain values.
-    assert config["params"]["init"] == "cells"
+    assert config["params"]["init"] == "mixture"
     assert config["params"]["likelihood"] == "gaussian"
     assert isinstance(config["params"]["hidden"], list)
 

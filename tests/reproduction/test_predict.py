@@ -21,7 +21,7 @@ from .conftest import Command, refused, rows_of
 def run(train: Command, tmp_path: Path, table: Path, answers: Path) -> Path:
     """A finished run on the two groups of the table, of two restarts."""
     done = train(table.name, answers.name, "model=scdc", "model.n_clusters=4", "model.epochs=5", "model.batch_size=10",
-                 "model.restarts=2", "model.init=cells", "model.init_epochs=20", "hydra.run.dir=run")  # fmt: skip
+                 "model.restarts=2", "model.init=mixture", "model.init_epochs=20", "hydra.run.dir=run")  # fmt: skip
     assert done.returncode == 0, done.stderr
     return tmp_path / "run"
 

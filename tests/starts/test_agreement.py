@@ -16,7 +16,7 @@ from semicrowd.crowd.simulate import two_coin
 from semicrowd.models.training_data import TrainingData
 from semicrowd.starts.teaching import answer_cross_entropy, disagreement, learn_agreement, teach_bayes, teach_classifier
 
-OF_START: dict[str, Any] = {"init": "cells", "init_epochs": 0, "teach_epochs": 15, "init_learning_rate": 0.003}
+OF_START: dict[str, Any] = {"init": "mixture", "init_epochs": 0, "teach_epochs": 15, "init_learning_rate": 0.003}
 
 
 def test_disagreement_is_what_numpy_and_scipy_make_of_it() -> None:

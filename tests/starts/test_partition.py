@@ -1,4 +1,4 @@
-"""The start from cells: the conjugate posterior of a partition, by loops; the VAE's posterior, by densities."""
+"""The start from a mixture: posterior and evidence of a partition, by loops; the VAE's posterior, by densities."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +22,7 @@ from semicrowd.models.bayes import BayesSCDC
 from semicrowd.models.scdc import SCDC
 from semicrowd.starts import answer_classifier, teaching, vae
 from semicrowd.starts.answers import AnswerStart, answer_start
-from semicrowd.starts.partition import Cells, _evidence
+from semicrowd.starts.partition import answer_gains, joined
 from semicrowd.starts.vae import PRIOR_SD, train_vae
 
 Build = Callable[..., SmallFit[Any]]
@@ -63,26 +63,41 @@ def predictive_evidence(x: np.ndarray, clusters: np.ndarray, concentration: floa
 
 
 @pytest.mark.parametrize("with_answers", [True, False])
-def test_partitions_are_compared_by_their_evidence(build: Build, with_answers: bool) -> None:
-    """The difference of two partitions' evidence: features item by item, answers by eq. 1 at E ln α and E ln β."""
-    fit = build("bayes", n_clusters=3, with_answers=with_answers)
+@pytest.mark.parametrize("most", [2, 6])
+def test_components_are_joined_while_the_evidence_of_the_partition_rises(
+    build: Build, with_answers: bool, most: int
+) -> None:
+    """The same joins as by comparing all partitions: features item by item, answers by eq. 1 at E ln α and E ln β."""
+    fit = build("bayes", n_clusters=6)
     model, rng = fit.model, np.random.default_rng(0)
-    x = rng.normal(size=(fit.data.num_items, 2))
-    t_x = gaussian.statistics(torch.from_numpy(x), torch.zeros(len(x), 2, 2, dtype=torch.float64))[None]
-    cells = Cells(model, fit.data, t_x)
-    partitions = [rng.integers(3, size=len(x)), rng.integers(2, size=len(x))]
-    values, expected = [], []
-    for clusters in partitions:
-        values.append(_evidence(cells, 0, clusters))
-        total = predictive_evidence(x, clusters, 0.05 / 3, 3)
+    number, centres = fit.data.num_items, 3 * rng.normal(size=(3, 2))
+    partition = np.arange(number) % 6
+    x = centres[partition // 2] + rng.normal(size=(number, 2))
+    alpha, beta = (log[0].detach().numpy() for log in model.annotator_statistics())
+    a = fit.annotations
+
+    def evidence(clusters: np.ndarray) -> float:
+        total = predictive_evidence(x, clusters, 0.05 / 6, 6)
         if with_answers:
-            alpha, beta = (log[0].detach().numpy() for log in model.annotator_statistics())
-            a = fit.annotations
             for i, j, worker, label in zip(a.i, a.j, a.worker, a.label, strict=True):
-                same = clusters[i] == clusters[j]
-                total += alpha[worker, 1 - label] if same else beta[worker, label]
-        expected.append(total)
-    assert values[0] - values[1] == pytest.approx(expected[0] - expected[1], rel=1e-6)
+                total += alpha[worker, 1 - label] if clusters[i] == clusters[j] else beta[worker, label]
+        return total
+
+    expected = partition
+    while len(left := np.unique(expected)) > 1:
+        unions = [np.where(expected == two, one, expected) for one in left for two in left[left > one]]
+        best = max(unions, key=evidence)
+        if len(left) <= most and evidence(best) <= evidence(expected):
+            break
+        expected = best
+    prior = model.mixture_prior()
+    z = torch.nn.functional.one_hot(torch.from_numpy(partition)).double()
+    t_x = gaussian.statistics(torch.from_numpy(x), torch.zeros(number, 2, 2, dtype=torch.float64))
+    statistics = torch.cat([t_x, t_x.new_ones(number, 2)], -1)
+    gains = answer_gains(model, 0, a, z) if with_answers else None
+    found = joined(z, statistics, prior.pi[0, 0], prior.components[0, 0], most, gains)
+    assert found.shape == (number, most)
+    assert adjusted_rand_score(expected, found.argmax(1)) == 1
 
 
 def test_the_posterior_of_the_vae_is_the_product_of_its_two_gaussians(build: Build) -> None:
@@ -98,7 +113,7 @@ def test_the_posterior_of_the_vae_is_the_product_of_its_two_gaussians(build: Bui
 
 @pytest.mark.parametrize("name", ["bayes", "scdc"])
 def test_a_start_finds_the_arms_that_the_answers_join(build: Build, pinwheel: Dataset, name: str) -> None:
-    given = {"init_epochs": 60, "n_candidates": 5}
+    given = {"init_epochs": 60}
     fit, alone = build(name, **given), build(name, **given, with_answers=False)
     for one in (fit, alone):
         one.begin()

@@ -25,16 +25,16 @@ BOTH: dict[str, tuple[Any, dict[str, Any]]] = {
     "final_rate": (0.5, {}), "clip": (0.01, {}), "final_refits": (0, {}), "sampler": ("pairs", {}),
     "sample_size": (1, {}), "epochs": (3, {}), "batch_size": (7, {}),
     "init": ("cold", {}), "init_epochs": (3, {}), "init_learning_rate": (0.01, {}),
-    "n_candidates": (60, {"n_clusters": 8, "n_cells": 0}), "n_cells": (0, {}), "teach_epochs": (3, ANSWERED),
+    "teach_epochs": (3, ANSWERED),
     "augmentation": ("affine", {}), "architecture": ("conv", {}), "precision": ("bfloat16", CONV),
     "channels": ((3, 2), CONV), "blocks": (2, CONV), "initial_weights": ("glorot", {}), "binary_draws": (True, {}),
-    "answers_weight": (0.5, {}),
 }  # fmt: skip
 OF: dict[str, dict[str, tuple[Any, dict[str, Any]]]] = {
     "bayes": BOTH | {
         "concentration": ("corrected", {}), "annotators": ("fixed", {}), "natural_gradient": ("full", {}),
         "step_size": (0.3, {}), "optimizer": ("momentum", {}), "amortisation": (2.0, {}), "max_sweeps": (1, {}),
         "teach_weight": (9.0, ANSWERED), "potentials": ("natural", {}), "inference": ("unrolled", {}),
+        "batch_weights": ("released", {}),
     },
     "scdc": BOTH | {
         "location_scale": (0.2, {"init": "cold"}), "covariance": ("diagonal", {}),
@@ -68,7 +68,7 @@ def usual(name: str, **given: Any) -> str:
 
 def outcome(name: str, **given: Any) -> str:
     """Digest of the model's tensors after the start and, mostly, two epochs."""
-    base: dict[str, Any] = {"n_clusters": 4, "hidden": (6,), "learning_rate": 0.003, "n_cells": 9, "teach_epochs": 2}
+    base: dict[str, Any] = {"n_clusters": 4, "hidden": (6,), "learning_rate": 0.003, "teach_epochs": 2}
     fit = small_fit(name, images(), answers(), image_shape=(SIDE, SIDE), **(base | {"batch_size": 9} | given))
     fit.begin()
     fit.train(fit.model.params.epochs)

@@ -67,30 +67,6 @@ def join_cells(
     return np.unique(name[cells], return_inverse=True)[1]
 
 
-def mixed_cells(
-    cells: Int[np.ndarray, "N"],
-    annotations: PairAnnotations,
-    weight: Float[np.ndarray, "P"],
-    num_clusters: int,
-) -> Bool[np.ndarray, "C"]:
-    """Cells that contain several classes according to the answers, [C] bool.
-
-    These are cells for more than half of whose annotated items the answers favour another cell over their own by more
-    than ln K. A cell without answers is never mixed.
-    """
-    num_cells = int(cells.max()) + 1
-    index, own_cell = annotations.index, cells[annotations.annotated]
-    odds, item = np.zeros((len(own_cell), num_cells)), np.arange(len(own_cell))
-    np.add.at(odds, (index.i, own_cell[index.j]), weight)
-    np.add.at(odds, (index.j, own_cell[index.i]), weight)
-    own = odds[item, own_cell]
-    odds[item, own_cell] = -np.inf
-    leaves = odds.max(1) > own + np.log(num_clusters)
-    annotated = np.bincount(own_cell, minlength=num_cells)
-    leaving = np.bincount(own_cell, leaves, minlength=num_cells)
-    return (annotated > 0) & (2 * leaving > annotated)
-
-
 #: Probability of a false positive for an annotator whose answers are independent of the cells.
 LEVEL = 1e-3
 

@@ -69,9 +69,9 @@ class BayesSCDC(Generative):
     binary_draws : bool, default=None
         draw black and white pixels anew in every step, with the grey values as probabilities. None: False;
         protocol=released: True for grey images
-    answers_weight : float, default=None
-        factor of all that the annotated items contribute to the bound of a step. None: 1; protocol=released: .5, as
-        the authors' code averages the bounds of items with and without answers
+    batch_weights : {'unbiased', 'released'}, default=None
+        of a step's items and answers: inverse inclusion probabilities, or, as in the authors' code, half of the data
+        term for the annotated items, however few they are. None: unbiased; protocol=released: released
     architecture : {'mlp', 'conv', 'resnet'}, default=None
         dense layers of the widths ``hidden``, convolutional encoders, or residual encoders and decoder (App. B,
         CIFAR-10). None: mlp
@@ -84,22 +84,17 @@ class BayesSCDC(Generative):
     precision : {'float32', 'bfloat16', 'auto'}, default=None
         of matrix products, while parameters are float32; auto: bfloat16 if the machine has instructions for it. None:
         auto for images, else float32
-    init : {'cold', 'cells', 'answers', 'cotraining', 'features', 'communities'}, default=None
-        the clusters that training begins with, after a VAE without clusters: random, as in the paper (cold); k-means
-        of latent means, joined by the answers (cells); networks trained on the answers (answers); co-training, which
-        selects by held-out answers (cotraining); clusters of the features alone (features); communities in the graph
-        of neighbouring latent means (communities). None: cotraining with answers, features without; for grey images
-        cells or communities; protocol=paper: cold
+    init : {'cold', 'mixture', 'answers', 'cotraining', 'features', 'communities'}, default=None
+        the clusters that training begins with, after a VAE without clusters: random, as in the paper (cold); a
+        Gaussian mixture of latent means, whose components are joined (mixture); networks trained on the answers
+        (answers); co-training, which selects by held-out answers (cotraining); clusters of the features alone
+        (features); communities in the graph of neighbouring latent means (communities). None: cotraining with answers,
+        features without; for grey images mixture or communities; protocol=paper or released: cold; protocol=model:
+        mixture
     init_epochs : int, default=None
         epochs of this VAE. None: by the number of items, see :mod:`semicrowd.methods.protocols`
     init_learning_rate : float, default=None
         of this VAE, and of networks that learn the initial clusters. None: .003, .01 or .001
-    n_candidates : int, default=None
-        initial partitions for each restart, of which the one with the highest evidence is used; init=cells. None: 10,
-        for grey images 3
-    n_cells : int, default=None
-        k-means cells, which the answers join; 0: K clusters, without joining; init=cells. None: 15, for grey images
-        100
     teach_epochs : int, default=None
         epochs in which the networks learn the initial clusters. None: 20 to 50, more for small tables
     teach_weight : float, default=None
@@ -116,7 +111,7 @@ class BayesSCDC(Generative):
     final_rate : float, default=None
         final step sizes as a share of the initial ones; they decrease along a cosine. None: .05; protocol=paper: 1
     clip : float, default=None
-        maximal norm of a restart's gradient, per item in nats; None: no limit
+        maximal norm of a restart's gradient, per item in nats. None: no limit; protocol=released: 100
     final_refits : int, default=None
         exact updates of the annotators' rates from all answers after the last epoch. None: 3; protocol=paper: 0
     sampler : {'auto', 'pairs', 'tasks', 'nodes'}, default=None
@@ -127,9 +122,9 @@ class BayesSCDC(Generative):
         proportion to the items (App. B)
     restarts : int, default=1
         independent initialisations, fitted at once; the one with the highest ELBO is kept
-    protocol : {'default', 'paper', 'released'}, default='default'
-        what parameters that are None become: the best inference found here (docs/DEFAULTS.md), or the paper's
-        settings
+    protocol : {'default', 'paper', 'released', 'model'}, default='default'
+        what parameters that are None become: the best inference found here (docs/DEFAULTS.md), the paper's settings,
+        those of the authors' code, or the paper's model and inference from a start of its own
     image_shape : tuple of int, default=None
         (height, width) or (colours, height, width) if the rows of X are images
     trainer : callable, default=None
@@ -162,7 +157,7 @@ class BayesSCDC(Generative):
     The setting selects a fast initialisation; by default several are compared, which takes half a minute. The number of
     clusters is not given: 15 is the maximum, and the mixing proportions of clusters without items are close to 0.
 
-    >>> model = BayesSCDC(init="cells").fit(X, pairs=answers)
+    >>> model = BayesSCDC(init="mixture").fit(X, pairs=answers)
     >>> len(model.cluster_weights_), model.n_clusters_
     (15, 3)
     >>> bool(model.cluster_weights_[np.unique(model.labels_)].sum() > 0.9)
@@ -179,6 +174,7 @@ class BayesSCDC(Generative):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CONSTRAINTS,
         "potentials": [StrOptions({"moments", "natural"}), None],
+        "batch_weights": [StrOptions({"unbiased", "released"}), None],
         "inference": [StrOptions({"fixed_point", "unrolled"}), None],
         "concentration": [StrOptions({"paper", "corrected", "released"})],
         "annotators": [StrOptions({"empirical", "fixed"}), None],
@@ -211,7 +207,7 @@ class BayesSCDC(Generative):
         inference: str | None = None,
         initial_weights: str | None = None,
         binary_draws: bool | None = None,
-        answers_weight: float | None = None,
+        batch_weights: str | None = None,
         architecture: str | None = None,
         channels: tuple[int, ...] | None = None,
         blocks: int | None = None,
@@ -219,8 +215,6 @@ class BayesSCDC(Generative):
         init: str | None = None,
         init_epochs: int | None = None,
         init_learning_rate: float | None = None,
-        n_candidates: int | None = None,
-        n_cells: int | None = None,
         teach_epochs: int | None = None,
         teach_weight: float | None = None,
         augmentation: str | None = None,
@@ -259,7 +253,7 @@ class BayesSCDC(Generative):
         self.inference = inference
         self.initial_weights = initial_weights
         self.binary_draws = binary_draws
-        self.answers_weight = answers_weight
+        self.batch_weights = batch_weights
         self.architecture = architecture
         self.channels = channels
         self.blocks = blocks
@@ -267,8 +261,6 @@ class BayesSCDC(Generative):
         self.init = init
         self.init_epochs = init_epochs
         self.init_learning_rate = init_learning_rate
-        self.n_candidates = n_candidates
-        self.n_cells = n_cells
         self.teach_epochs = teach_epochs
         self.teach_weight = teach_weight
         self.augmentation = augmentation

@@ -55,9 +55,6 @@ class SCDC(Generative):
     binary_draws : bool, default=None
         draw black and white pixels anew in every step, with the grey values as probabilities. None: False;
         protocol=released: True for grey images
-    answers_weight : float, default=None
-        factor of all that the annotated items contribute to the bound of a step. None: 1; protocol=released: .5, as
-        the authors' code averages the bounds of items with and without answers
     architecture : {'mlp', 'conv', 'resnet'}, default=None
         dense layers of the widths ``hidden``, convolutional encoders, or residual encoders and decoder (App. B,
         CIFAR-10). None: conv for grey images, else mlp
@@ -73,29 +70,24 @@ class SCDC(Generative):
     classifier_channels : int, default=None
         channels of the first of the nine layers of q(z | o) with resnet. None: 32;
         protocol=default: 16
-    init : {'cold', 'cells', 'answers', 'cotraining', 'features', 'communities'}, default=None
-        the clusters that training begins with, after a VAE without clusters: random, as in the paper (cold); k-means
-        of latent means, joined by the answers (cells); networks trained on the answers (answers); co-training, which
-        selects by held-out answers (cotraining); clusters of the features alone (features); communities in the graph
-        of neighbouring latent means (communities). None: cotraining with answers, features without; for grey images
-        cells or communities; protocol=paper: cold
+    init : {'cold', 'mixture', 'answers', 'cotraining', 'features', 'communities'}, default=None
+        the clusters that training begins with, after a VAE without clusters: random, as in the paper (cold); a
+        Gaussian mixture of latent means, whose components are joined (mixture); networks trained on the answers
+        (answers); co-training, which selects by held-out answers (cotraining); clusters of the features alone
+        (features); communities in the graph of neighbouring latent means (communities). None: cotraining with answers,
+        features without; for grey images mixture or communities; protocol=paper or released: cold; protocol=model:
+        mixture
     init_epochs : int, default=None
         epochs of this VAE. None: by the number of items, see :mod:`semicrowd.methods.protocols`
     init_learning_rate : float, default=None
         of this VAE, and of networks that learn the initial clusters. None: .003, .01 or .001
-    n_candidates : int, default=None
-        initial partitions for each restart, of which the one with the highest evidence is used; init=cells. None: 10,
-        for grey images 3
-    n_cells : int, default=None
-        k-means cells, which the answers join; 0: K clusters, without joining; init=cells. None: 15, for grey images
-        100
     teach_epochs : int, default=None
         epochs in which the networks learn the initial clusters. None: 20 to 50, more for small tables
     agree_epochs : int, default=None
         epochs in which q(z | o) then learns the same cluster for two views of an image. None: 0; with convolutions on
         grey images as many as 10 on MNIST
     hold : bool, default=None
-        leave q(z | o) as it is after the initialisation. None: True, unless init=cold
+        leave q(z | o) as it is after the initialisation. None: False
     augmentation : {'none', 'affine', 'colour'}, default=None
         slightly transformed copies of each image, of the same cluster: rotated, sheared, scaled and shifted; or
         cropped, mirrored, with changed colours. None: affine for grey images without many answers, else none
@@ -119,9 +111,9 @@ class SCDC(Generative):
         proportion to the items (App. B)
     restarts : int, default=1
         independent initialisations, fitted at once; the one with the highest ELBO is kept
-    protocol : {'default', 'paper', 'released'}, default='default'
-        what parameters that are None become: the best inference found here (docs/DEFAULTS.md), or the paper's
-        settings
+    protocol : {'default', 'paper', 'released', 'model'}, default='default'
+        what parameters that are None become: the best inference found here (docs/DEFAULTS.md), the paper's settings,
+        those of the authors' code, or the paper's model and inference from a start of its own
     image_shape : tuple of int, default=None
         (height, width) or (colours, height, width) if the rows of X are images
     trainer : callable, default=None
@@ -155,7 +147,7 @@ class SCDC(Generative):
     The setting selects a fast initialisation; by default several are compared, which takes half a minute. The weight of
     an annotator is logit(sensitivity) + logit(specificity), in nats; it is close to 0 for an annotator who guesses.
 
-    >>> model = SCDC(init="cells").fit(X, pairs=answers)
+    >>> model = SCDC(init="mixture").fit(X, pairs=answers)
     >>> model.workers_["pairs"].tolist()
     [100, 100, 100]
     >>> (model.workers_["weight"] > 2).tolist()
@@ -199,7 +191,6 @@ class SCDC(Generative):
         covariance: str | None = None,
         initial_weights: str | None = None,
         binary_draws: bool | None = None,
-        answers_weight: float | None = None,
         architecture: str | None = None,
         channels: tuple[int, ...] | None = None,
         blocks: int | None = None,
@@ -208,8 +199,6 @@ class SCDC(Generative):
         init: str | None = None,
         init_epochs: int | None = None,
         init_learning_rate: float | None = None,
-        n_candidates: int | None = None,
-        n_cells: int | None = None,
         teach_epochs: int | None = None,
         agree_epochs: int | None = None,
         hold: bool | None = None,
@@ -245,7 +234,6 @@ class SCDC(Generative):
         self.covariance = covariance
         self.initial_weights = initial_weights
         self.binary_draws = binary_draws
-        self.answers_weight = answers_weight
         self.architecture = architecture
         self.channels = channels
         self.blocks = blocks
@@ -254,8 +242,6 @@ class SCDC(Generative):
         self.init = init
         self.init_epochs = init_epochs
         self.init_learning_rate = init_learning_rate
-        self.n_candidates = n_candidates
-        self.n_cells = n_cells
         self.teach_epochs = teach_epochs
         self.agree_epochs = agree_epochs
         self.hold = hold

@@ -21,7 +21,7 @@ from semicrowd.starts.answers import AnswerStart, answer_start
 from semicrowd.starts.initial_clusters import default_max_clusters
 from semicrowd.starts.neighbours import communities
 from semicrowd.starts.of_features import clusters_of_features
-from semicrowd.starts.partition import Cells, best_partition
+from semicrowd.starts.partition import answer_weights, mixture_clusters
 from semicrowd.starts.patches import has_patches
 from semicrowd.starts.portfolio import Portfolio
 from semicrowd.starts.preparing import preparations
@@ -32,7 +32,7 @@ from semicrowd.starts.vae import latent_means, latent_statistics, train_vae
 
 #: Is called with the verdict of a portfolio.
 VerdictCallback = Callable[[Verdict], None]
-#: Starts from answers; without answers they are replaced by ``cells``.
+#: Starts from answers; without answers they are replaced by ``mixture``.
 FROM_ANSWERS = ("answers", "cotraining")
 #: Probability of a cluster that co-training does not use: its logarithm is finite.
 _UNUSED_PROBABILITY = 1e-6
@@ -63,25 +63,22 @@ def start(
         _initialise(model, data, t_x, _from_features(model, data, progress), progress, of_latent=False)
         return
     if init == "communities":
-        clusters = _communities(Cells(model, data, t_x), progress)
+        clusters = _communities(model, data, t_x, progress)
     else:
-        progress("start: partitions of the latent means")
-        clusters = _cells(model, data, t_x)
+        progress("start: a mixture of the latent means")
+        of_restarts = [mixture_clusters(model, data, t_x, restart) for restart in range(model.num_restarts)]
+        clusters = torch.stack(of_restarts)
     _initialise(model, data, t_x, clusters, progress)
 
 
-def _cells(model: GenerativeModel, data: TrainingData, t_x: Tensor) -> Int[Tensor, "R N"]:
-    cells = Cells(model, data, t_x)
-    return torch.from_numpy(np.stack([best_partition(cells, restart) for restart in range(model.num_restarts)]))
-
-
-def _communities(cells: Cells, progress: ProgressCallback) -> Int[Tensor, "R N"]:
+def _communities(
+    model: GenerativeModel, data: TrainingData, t_x: Tensor, progress: ProgressCallback
+) -> Int[Tensor, "R N"]:
     """Communities in the graph of neighbouring latent means, to which views add edges where there are views.
 
     Communities are joined if the answers say that they are one cluster.
     """
-    model, data = cells.model, cells.data
-    means, of_views = latent_means(model, cells.t_x), None
+    means, of_views = latent_means(model, t_x), None
     if data.views is not None:
         noise = torch_stream(data.seed, "communities/views", device=data.device)
         transformed = torch.cat([data.views.of(piece, noise) for piece in pieces(data.features, 1, data.device)])
@@ -95,7 +92,7 @@ def _communities(cells: Cells, progress: ProgressCallback) -> Int[Tensor, "R N"]
         labels = shared(data.memory, "communities", inputs, compute)
         said = f"start: {labels.max() + 1} communities of neighbours"
         if data.annotations is not None:
-            weight = cells.answer_weights(restart, data.annotations)
+            weight = answer_weights(model, restart, data.annotations)
             labels = join_cells(labels, data.annotations, weight, model.num_clusters)
             said += f", {labels.max() + 1} when joined by the answers"
         progress(said)

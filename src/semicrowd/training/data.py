@@ -54,7 +54,8 @@ class TrainingBatches:
     sampler, sample_size : how the answers are sampled; see :class:`semicrowd.BayesSCDC`
     epoch : function that returns the current epoch when an iteration over the batches starts
     rank, world_size : index of this process, and number of processes
-    answers_weight : factor of all that the annotated items contribute
+    weights : ``unbiased``; or ``released``, as in the authors' code: the annotated items of a batch, however few there
+        are in all, have half of the data term, and the answers half of their weight
     """
 
     def __init__(
@@ -65,7 +66,7 @@ class TrainingBatches:
         epoch: Callable[[], int],
         rank: int = 0,
         world_size: int = 1,
-        answers_weight: float = 1.0,
+        weights: str = "unbiased",
     ) -> None:
         annotated = np.zeros(data.num_items, bool)
         self.sampler: RelationalSampler | None = None
@@ -74,9 +75,9 @@ class TrainingBatches:
             # Default of sampler=pairs: P |B| / N of the P answers, the same share of answers as of items (App. B).
             in_proportion = round(data.annotations.num_pairs * data.batch_size / data.num_items)
             self.sampler = build_sampler(sampler, data.annotations, sample_size, in_proportion)
-        self.answers_weight = answers_weight
+        self.weights = weights
         self.unannotated = np.flatnonzero(~annotated)
-        self.batch_size = data.batch_size
+        self.batch_size, self.num_items = data.batch_size, data.num_items
         self.steps = max(int(annotated.sum()), len(self.unannotated)) // (data.batch_size * world_size)
         self.seed, self.epoch, self.rank, self.world_size = data.seed, epoch, rank, world_size
 
@@ -95,10 +96,11 @@ class TrainingBatches:
             relational = None
             if self.sampler is not None:
                 relational = self.sampler.sample(rng)
-                relational = replace(
-                    relational, item_weight=self.answers_weight * relational.item_weight,
-                    pair_weight=self.answers_weight * relational.pair_weight,
-                )  # fmt: skip
+                if self.weights == "released":
+                    half = 0.5 * self.num_items
+                    each = torch.full_like(relational.item_weight, half / len(relational.items))
+                    relational = replace(relational, item_weight=each, pair_weight=0.5 * relational.pair_weight)
+                    weight = torch.full_like(weight, half / max(len(items), 1))
                 items = torch.cat([relational.items, items])
                 weight = torch.cat([relational.item_weight, weight])
             yield Batch(items, weight, relational, step)
@@ -123,5 +125,5 @@ class CrowdDataModule(pl.LightningDataModule):
         assert trainer is not None
         return TrainingBatches(
             self.data, self.params.sampler, self.params.sample_size, lambda: trainer.current_epoch,
-            trainer.global_rank, trainer.world_size, self.params.answers_weight,
+            trainer.global_rank, trainer.world_size, self.params.get("batch_weights", "unbiased"),
         )  # fmt: skip
