@@ -29,7 +29,10 @@ from semicrowd.files import write_text
 REPORTS = Path("reports")
 PAPERS = ("scdc", "deep_dpm", "discriminative_bnp", "slpd")
 #: Columns beside the paper's, in their order; a table has those with a run.
-COLUMNS = {"protocol": "the paper's protocol", "alone": "the paper's model alone", "ours": "our default"}
+COLUMNS = {
+    "protocol": "the paper's protocol", "released": "the authors' code, rebuilt", "alone": "the paper's model alone",
+    "ours": "our default",
+}  # fmt: skip
 #: Runs are compared that are equal in these.
 _PAIRED = ("seed", "data.data_seed", "data.fold")
 

@@ -82,7 +82,7 @@ def test_names_of_settings_models_and_figures_exist(paper: str, exhibit: dict[st
             if where.get("data") in own:
                 continue
             for name, wanted in where.items():
-                group, _, key = name.partition(".")
+                group, _, key = name.replace("params.", "model.").partition(".")
                 may_lack = wanted is None or (isinstance(wanted, list) and None in wanted)
                 assert not key or key in of(group, None if may_lack else where.get(group)), name
         for name in {**exhibit.get("settings", {}), **row.get("settings", {})}:
