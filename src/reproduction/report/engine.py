@@ -181,7 +181,7 @@ def fill(exhibit: Mapping[str, Any], runs: pd.DataFrame) -> list[Row]:
 def _differences(exhibit: Mapping[str, Any], rows: Sequence[Row]) -> Iterator[Row]:
     """A row for each pair of cells, ``key.column``, that an exhibit subtracts from each other."""
     by_key = {(row.key, row.at): row for row in rows}
-    for spec in exhibit.get("differences", ()):
+    for spec in _over(exhibit.get("differences", ())):
         (first, of_column), (second, minus_column) = (spec[name].rpartition(".")[::2] for name in ("of", "minus"))
         if not {first, second} <= {row.key for row in rows}:  # a misspelt key would otherwise give no row
             raise UserError(f"{exhibit['key']}: {spec['of']}, {spec['minus']}: expected keys of rows")
@@ -253,18 +253,18 @@ def conclusions(paper: Mapping[str, Any], tables: Mapping[str, Sequence[Row]]) -
     """Whether what a paper concludes holds here: a row for each of its claims and quantities.
 
     A claim says that ``of``, the key of a row, has higher numbers than ``minus``. Both are compared within each column
-    unless a key names one, ``key.column``. ``over`` has values that are put into both keys and ``case``, and ``at``
-    pairs of the values at which rows with ``each`` are compared. A difference is that of :func:`paired`, averaged over
-    the values of ``each`` for each seed, or for each value of ``unit``; ``test_to_train`` as in :func:`corrected_p`.
-    A claim with ``ratio`` is about the factor between two rows, one with ``columns`` about these alone.
+    unless a key names one, ``key.column``. ``at`` has pairs of values at which rows with ``each`` are compared. A
+    difference is that of :func:`paired`, averaged over the values of ``each`` for each seed, or for each value of
+    ``unit``; ``test_to_train`` as in :func:`corrected_p`. A claim with ``ratio`` is about the factor between two rows,
+    one with ``columns`` about these alone.
 
     Parameters
     ----------
     tables : key of an exhibit → its rows
     """
     found = []
-    for claim, values in ((one, at) for one in paper.get("conclusions", ()) for at in product(*one.get("over", ()))):
-        keys = [claim[name].format(*values) for name in ("of", "minus")]
+    for claim in _over(paper.get("conclusions", ())):
+        keys = claim["of"], claim["minus"]
         named = [key.rpartition(".") if key.endswith(tuple(f".{name}" for name in COLUMNS)) else (key, "", "")
                  for key in keys]  # fmt: skip
         first, second = ({row.at: row for row in tables[claim["exhibit"]] if row.key == key} for key, _, _ in named)
@@ -279,11 +279,16 @@ def conclusions(paper: Mapping[str, Any], tables: Mapping[str, Sequence[Row]]) -
                 column: _verdict(rows, quantity, [own or column for _, _, own in named], claim)
                 for column in ([named[0][2]] if named[0][2] else claim.get("columns", COLUMNS))
             }
-            found.append({
-                **claim, "case": claim.get("case", "").format(*values), "quantity": quantity,
-                "cells": {column: cell for column, cell in cells.items() if cell is not None},
-            })  # fmt: skip
+            kept = {column: cell for column, cell in cells.items() if cell is not None}
+            found.append({"case": "", **claim, "quantity": quantity, "cells": kept})
     return found
+
+
+def _over(specs: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Each specification once for every combination of the values in its ``over``, which are put into its texts."""
+    for spec in specs:
+        for values in product(*spec.get("over", ())):
+            yield {name: one.format(*values) if isinstance(one, str) else one for name, one in spec.items()}
 
 
 def _verdict(
@@ -374,7 +379,9 @@ def _section(exhibit: Mapping[str, Any], rows: Sequence[Row], module: ModuleType
                        for one in getattr(module, name)(rows, folder)]  # fmt: skip
     except (UserError, FileNotFoundError) as error:  # a report may be made of pulled results, without the data
         problem = f"Not drawn here: {error}"
-    counted = {row.key: row.has_runs for row in rows if row.paper} or {row.key: row.has_runs for row in rows}
+    counted: dict[str, bool] = {}
+    for row in [row for row in rows if row.paper] or rows:
+        counted[row.key] = counted.get(row.key, False) or row.has_runs  # rows with ``each`` share a key
     state = "done" if all(counted.values()) else "partly done" if any(counted.values()) or images else "not yet done"
     return {
         "text": "", "gap": "", "notes": (), **exhibit, "table": table, "images": images, "problem": problem,
