@@ -280,7 +280,7 @@ def conclusions(paper: Mapping[str, Any], tables: Mapping[str, Sequence[Row]]) -
                 for column in ([named[0][2]] if named[0][2] else claim.get("columns", COLUMNS))
             }
             kept = {column: cell for column, cell in cells.items() if cell is not None}
-            found.append({"case": "", **claim, "quantity": quantity, "cells": kept})
+            found.append({**claim, "quantity": quantity, "cells": kept})
     return found
 
 
@@ -428,9 +428,8 @@ def build(results: Path = RESULTS, folder: Path = REPORTS) -> str:
         claims = [{**one, "label": labels[one["exhibit"]], "exhibit": f"{name}-{one['exhibit']}"}
                   for one in conclusions(paper, tables)]  # fmt: skip
         columns = {column: text for column, text in COLUMNS.items() if any(column in one["cells"] for one in claims)}
-        papers.append({"title": paper["title"], "key": name, "sections": sections, "columns": columns,
-                       "conclusions": [one for one in claims if one["cells"]],
-                       "undecided": [one for one in claims if not one["cells"]]})  # fmt: skip
+        papers.append({"title": paper["title"], "key": name, "sections": sections, "conclusions": claims,
+                       "columns": columns})  # fmt: skip
     states = [one["state"] for paper in papers for one in paper["sections"] if one["state"] != "nothing to compute"]
     done = len(states) - states.count("not yet done")
     progress = f"{done} of {len(states)} tables and figures have numbers of our own"
