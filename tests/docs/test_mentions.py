@@ -66,14 +66,16 @@ def test_links_from_outside_lead_somewhere(page: str) -> None:
             assert anchor in {re.sub(r"[^\w -]", "", one.lower()).replace(" ", "-") for one in headings}
 
 
-NAMES = re.findall(r"`([\w/]+\.py):(?:\w+\.)*(\w+)`", (ROOT / "docs" / "EQUATIONS.md").read_text(encoding="utf-8"))
+EQUATIONS = (ROOT / "docs" / "EQUATIONS.md").read_text(encoding="utf-8")
+_NAME = r"`([\w/]+\.py):(?:\w+\.)*(\w+)`"
+NAMES = re.findall(_NAME, EQUATIONS)
 
 
 @cache
-def defined(path: Path) -> frozenset[str]:
-    """Functions, methods and classes of a file."""
-    kinds = (ast.FunctionDef, ast.ClassDef)
-    return frozenset(node.name for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, kinds))
+def defined(path: Path) -> dict[str, str]:
+    """Functions, methods and classes of a file, with the first lines of their docstrings."""
+    nodes = [one for one in ast.walk(ast.parse(path.read_text())) if isinstance(one, ast.FunctionDef | ast.ClassDef)]
+    return {node.name: (ast.get_docstring(node) or "").partition("\n")[0] for node in nodes}
 
 
 def test_there_are_names() -> None:
@@ -85,3 +87,12 @@ def test_named_functions_exist(file: str, name: str) -> None:
     package = "src" if file.startswith("reproduction/") else "src/semicrowd"
     folder = "tests" if Path(file).name.startswith("test_") else package
     assert name in defined(ROOT / folder / file)
+
+
+@pytest.mark.parametrize("number", ["14", "17", "20"])
+def test_equations_are_found_by_their_number(number: str) -> None:
+    of_scdc = EQUATIONS.partition("\n## MPCK")[0]
+    rows = re.findall(rf"^\| (?:\d+, )*{number}(?:, [^|]*)? \|[^|]*\| {_NAME}", of_scdc, re.M)
+    assert rows
+    for file, name in rows:
+        assert re.search(rf"\beq\. {number}\b", defined(ROOT / "src/semicrowd" / file)[name]), name

@@ -1,7 +1,8 @@
 """The report: every number that the papers print, and beside it what the runs of this project give.
 
-A paper has a folder: ``printed.yaml`` says what it prints and which runs belong beside it, ``figures.py`` draws. A cell
-is the mean ± standard deviation of the runs that have the values of ``where``, with their commands and commits.
+A paper has a folder: ``printed.yaml`` says what it prints and concludes and which runs belong beside it, ``figures.py``
+draws. A cell is the mean ± standard deviation of the runs that have the values of ``where``, with their commands and
+commits. Whether a conclusion of a paper holds here is computed from the differences between two rows.
 """
 
 import argparse
@@ -29,7 +30,10 @@ from semicrowd.files import write_text
 REPORTS = Path("reports")
 PAPERS = ("scdc", "deep_dpm", "discriminative_bnp", "slpd")
 #: Columns beside the paper's, in their order; a table has those with a run.
-COLUMNS = {"protocol": "the paper's protocol", "alone": "the paper's model alone", "ours": "our default"}
+COLUMNS = {
+    "protocol": "the paper's protocol", "released": "the authors' code, rebuilt", "alone": "the paper's model alone",
+    "ours": "our default",
+}  # fmt: skip
 #: Runs are compared that are equal in these.
 _PAIRED = ("seed", "data.data_seed", "data.fold")
 
@@ -177,7 +181,7 @@ def fill(exhibit: Mapping[str, Any], runs: pd.DataFrame) -> list[Row]:
 def _differences(exhibit: Mapping[str, Any], rows: Sequence[Row]) -> Iterator[Row]:
     """A row for each pair of cells, ``key.column``, that an exhibit subtracts from each other."""
     by_key = {(row.key, row.at): row for row in rows}
-    for spec in exhibit.get("differences", ()):
+    for spec in _over(exhibit.get("differences", ())):
         (first, of_column), (second, minus_column) = (spec[name].rpartition(".")[::2] for name in ("of", "minus"))
         if not {first, second} <= {row.key for row in rows}:  # a misspelt key would otherwise give no row
             raise UserError(f"{exhibit['key']}: {spec['of']}, {spec['minus']}: expected keys of rows")
@@ -202,6 +206,19 @@ def paired(of: pd.DataFrame, minus: pd.DataFrame, test_to_train: float | None = 
     of, minus : runs with their number in the column ``value``; of two of the same seed, draw and fold the first counts
     test_to_train : size of a test split over that of its training split; the remark then has :func:`corrected_p`
     """
+    pairs = _pairs(of, minus)
+    values = pairs["value"] - pairs["value/other"]
+    if values.empty:
+        return None
+    remark = f"standard error {values.sem():.3f}" if len(values) > 1 else "one pair"
+    if test_to_train is not None and np.isfinite(p := corrected_p(values.to_numpy(), test_to_train)):
+        remark += f", corrected p = {p:.2g}"
+    runs = pd.concat([one[one["seed"].isin(pairs["seed"])] for one in (of, minus)])
+    return _mean(values, runs, remark)
+
+
+def _pairs(of: pd.DataFrame, minus: pd.DataFrame) -> pd.DataFrame:
+    """Pairs of runs: ``value`` is that of the first, ``value/other`` that of the second run."""
     compared = ("value", "data", "answers.num_pairs", "answers.simulated", *_PAIRED)
     first, second = (
         one[[name for name in one if name in compared or (str(name).startswith("data.") and one[name].notna().any())]]
@@ -214,14 +231,7 @@ def paired(of: pd.DataFrame, minus: pd.DataFrame, test_to_train: float | None = 
             one, other = pairs[name], pairs[f"{name}/other"]
             equal = one.isna() | other.isna() | (one == other)  # a run without answers has all
             same &= equal | ~same_data if str(name).startswith("data.") else equal
-    values = (pairs["value"] - pairs["value/other"])[same].astype(float)
-    if values.empty:
-        return None
-    remark = f"standard error {values.sem():.3f}" if len(values) > 1 else "one pair"
-    if test_to_train is not None and np.isfinite(p := corrected_p(values.to_numpy(), test_to_train)):
-        remark += f", corrected p = {p:.2g}"
-    runs = pd.concat([one[one["seed"].isin(pairs["seed"][same])] for one in (of, minus)])
-    return _mean(values, runs, remark)
+    return pairs[same].astype({"value": float, "value/other": float})
 
 
 def corrected_p(differences: np.ndarray, test_to_train: float) -> float:
@@ -237,6 +247,78 @@ def corrected_p(differences: np.ndarray, test_to_train: float) -> float:
         return float("nan")
     t = float(np.mean(differences)) / np.sqrt((1 / n + test_to_train) * variance)
     return float(2 * stats.t.sf(abs(t), n - 1))
+
+
+def conclusions(paper: Mapping[str, Any], tables: Mapping[str, Sequence[Row]]) -> list[dict[str, Any]]:
+    """Whether what a paper concludes holds here: a row for each of its claims and quantities.
+
+    A claim says that ``of``, the key of a row, has higher numbers than ``minus``. Both are compared within each column
+    unless a key names one, ``key.column``. ``at`` has pairs of values at which rows with ``each`` are compared. A
+    difference is that of :func:`paired`, averaged over the values of ``each`` for each seed, or for each value of
+    ``unit``; ``test_to_train`` as in :func:`corrected_p`. A claim with ``ratio`` is about the factor between two rows,
+    one with ``columns`` about these alone.
+
+    Parameters
+    ----------
+    tables : key of an exhibit → its rows
+    """
+    found = []
+    for claim in _over(paper.get("conclusions", ())):
+        keys = claim["of"], claim["minus"]
+        named = [key.rpartition(".") if key.endswith(tuple(f".{name}" for name in COLUMNS)) else (key, "", "")
+                 for key in keys]  # fmt: skip
+        first, second = ({row.at: row for row in tables[claim["exhibit"]] if row.key == key} for key, _, _ in named)
+        if not first or not second:
+            raise UserError(f"{claim['exhibit']}: {', '.join(keys)}: expected keys of rows")
+        if "at" in claim:
+            rows = [(first.get((one,)), second.get((other,))) for one, other in claim["at"]]
+        else:
+            rows = [(row, second.get(at, second.get(()))) for at, row in first.items()]
+        for quantity in claim["quantities"]:
+            cells = {
+                column: _verdict(rows, quantity, [own or column for _, _, own in named], claim)
+                for column in ([named[0][2]] if named[0][2] else claim.get("columns", COLUMNS))
+            }
+            kept = {column: cell for column, cell in cells.items() if cell is not None}
+            found.append({**claim, "quantity": quantity, "cells": kept})
+    return found
+
+
+def _over(specs: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Each specification once for every combination of the values in its ``over``, which are put into its texts."""
+    for spec in specs:
+        for values in product(*spec.get("over", ())):
+            yield {name: one.format(*values) if isinstance(one, str) else one for name, one in spec.items()}
+
+
+def _verdict(
+    rows: Sequence[tuple[Row | None, Row | None]], quantity: str, columns: Sequence[str], claim: Mapping[str, Any]
+) -> tuple[str, str] | None:
+    """Whether a claim holds, and the number that says so; None without pairs of runs.
+
+    Above two standard errors the claim holds, below minus two it is reversed. A factor of at least half of the paper's
+    holds, a smaller one above 1 is weaker.
+    """
+    pairs = []
+    for both in ((one, other) for one, other in rows if one is not None and other is not None):
+        of, minus = ([one.runs for one in row.cells.get(quantity, {}).get(column, ())]
+                     for row, column in zip(both, columns, strict=True))  # fmt: skip
+        pairs += [_pairs(pd.concat(of), pd.concat(minus))] if of and minus else []
+    if not pairs or (all_pairs := pd.concat(pairs)).empty:
+        return None
+    unit = claim.get("unit", [name for name in _PAIRED if name in all_pairs])
+    mean = all_pairs.groupby(unit, dropna=False)[["value", "value/other"]].mean()
+    n = len(mean)
+    if "ratio" in claim:
+        printed = [row.paper[quantity][0] for row in rows[0] if row is not None]
+        ratio, paper = mean["value"].mean() / mean["value/other"].mean(), printed[0] / printed[1]
+        verdict = "holds" if ratio >= paper / 2 else "weaker" if ratio > 1 else "reversed"
+        return verdict, f"{ratio:.1f} times (paper: {paper:.1f}), n {n}"
+    values = mean["value"] - mean["value/other"]
+    error = float(np.sqrt((1 / n + claim.get("test_to_train", 0)) * values.var())) if n > 1 else np.nan
+    verdict = "holds" if values.mean() > 2 * error else "reversed" if values.mean() < -2 * error else "not decided"
+    number = format_number(float(values.mean()), error if n > 1 else None, f"{quantity}, paired difference")
+    return verdict, f"{number}, n {n}"
 
 
 def deviations(row: Row, summary: Summary) -> list[str]:
@@ -261,9 +343,11 @@ def format_number(mean: float, sd: float | None, quantity: str) -> str:
     return sign + " ± ".join(texts).replace("-", "−")
 
 
-def _section(exhibit: Mapping[str, Any], runs: pd.DataFrame, module: ModuleType, folder: Path) -> dict[str, Any]:
+def _section(exhibit: Mapping[str, Any], rows: Sequence[Row], module: ModuleType, folder: Path) -> dict[str, Any]:
     """What the templates show of an exhibit."""
-    rows, table, images, problem = fill(exhibit, runs), [], [], ""
+    table: list[dict[str, Any]] = []
+    images: list[dict[str, Any]] = []
+    problem = ""
     sources: dict[tuple[Any, ...], tuple[list[pd.DataFrame], Sequence[str]]] = {}
 
     def source(key: tuple[Any, ...], of: pd.DataFrame, differs: Sequence[str] = ()) -> int:
@@ -295,7 +379,9 @@ def _section(exhibit: Mapping[str, Any], runs: pd.DataFrame, module: ModuleType,
                        for one in getattr(module, name)(rows, folder)]  # fmt: skip
     except (UserError, FileNotFoundError) as error:  # a report may be made of pulled results, without the data
         problem = f"Not drawn here: {error}"
-    counted = {row.key: row.has_runs for row in rows if row.paper} or {row.key: row.has_runs for row in rows}
+    counted: dict[str, bool] = {}
+    for row in [row for row in rows if row.paper] or rows:
+        counted[row.key] = counted.get(row.key, False) or row.has_runs  # rows with ``each`` share a key
     state = "done" if all(counted.values()) else "partly done" if any(counted.values()) or images else "not yet done"
     return {
         "text": "", "gap": "", "notes": (), **exhibit, "table": table, "images": images, "problem": problem,
@@ -335,8 +421,15 @@ def build(results: Path = RESULTS, folder: Path = REPORTS) -> str:
     for name, paper in read_papers().items():
         module = import_module(f"reproduction.report.{name}.figures")
         own = module.prepare(runs, results)
-        sections = [{**_section(one, own, module, folder), "key": f"{name}-{one['key']}"} for one in paper["exhibits"]]
-        papers.append({"title": paper["title"], "sections": sections})
+        tables = {one["key"]: fill(one, own) for one in paper["exhibits"]}
+        sections = [{**_section(one, tables[one["key"]], module, folder), "key": f"{name}-{one['key']}"}
+                    for one in paper["exhibits"]]  # fmt: skip
+        labels = {one["key"]: one["label"] for one in paper["exhibits"]}
+        claims = [{**one, "label": labels[one["exhibit"]], "exhibit": f"{name}-{one['exhibit']}"}
+                  for one in conclusions(paper, tables)]  # fmt: skip
+        columns = {column: text for column, text in COLUMNS.items() if any(column in one["cells"] for one in claims)}
+        papers.append({"title": paper["title"], "key": name, "sections": sections, "conclusions": claims,
+                       "columns": columns})  # fmt: skip
     states = [one["state"] for paper in papers for one in paper["sections"] if one["state"] != "nothing to compute"]
     done = len(states) - states.count("not yet done")
     progress = f"{done} of {len(states)} tables and figures have numbers of our own"

@@ -28,8 +28,9 @@ def read_runs(results: Path = RESULTS, recorded: Path = RECORDED) -> pd.DataFram
 
     Columns: the configuration with dotted names (``data``, ``annotations`` and ``model`` are the choices,
     ``model.hidden`` a value that was given, ``params.hidden`` the one that was used); the metrics by their names in
-    metrics.json; ``seconds/epoch``, which includes the start; ``worst/acc`` and ``worst/nmi`` of the start with the
-    lowest ELBO; ``workers/weight_1`` and so on; ``answers.num_pairs`` and the like; ``seed``, ``status`` (finished,
+    metrics.json; ``seconds/epoch``, which includes the start; of runs with several starts ``worst/acc`` of the one with
+    the lowest ELBO, ``starts/mean_acc``, and ``starts/oracle_acc``, the highest, and the same of NMI;
+    ``workers/weight_1`` and so on; ``answers.num_pairs`` and the like; ``seed``, ``status`` (finished,
     failed, unfinished), ``message``, ``folder``, ``arguments`` (of src/train.py), ``commit``, ``recorded``, and of a
     recorded run ``experiment``, the name of its file.
     """
@@ -78,9 +79,11 @@ def _row(
     if metrics.get("epochs") and "seconds/fit" in metrics:
         row["seconds/epoch"] = metrics["seconds/fit"] / metrics["epochs"]
     elbo = np.array(restarts.get("elbo", ()), float)
-    if np.isfinite(elbo).any():  # a start that diverged has no ELBO
-        worst = int(np.nanargmin(np.where(np.isfinite(elbo), elbo, np.nan)))
-        row |= {f"worst/{name}": restarts[f"oracle_{name}"][worst] for name in ("acc", "nmi")}
+    ended = np.flatnonzero(np.isfinite(elbo))  # a start that diverged has no ELBO
+    for name in ("acc", "nmi") if len(elbo) > 1 and len(ended) else ():
+        scores = np.array(restarts[f"oracle_{name}"], float)[ended]
+        row[f"worst/{name}"] = scores[elbo[ended].argmin()]
+        row |= {f"starts/mean_{name}": scores.mean(), f"starts/oracle_{name}": scores.max()}
     return row
 
 

@@ -14,7 +14,7 @@ _MAX_HALVINGS = 10
 
 
 class NaturalGradient(torch.optim.Optimizer):
-    """The step η ← η − ρ (∇̃ + correction). As ∇̃ = η − η̂, without a correction it is η ← (1 − ρ) η + ρ η̂.
+    """The step of eq. 17, η ← η − ρ (∇̃ + correction). As ∇̃ = η − η̂, without a correction it is η ← (1 − ρ) η + ρ η̂.
 
     The target η̂ = η⁰ + expected counts is always in the domain, and so is the step without a correction (``svi``). A
     correction, the second term of eq. 17 (``full``), can lead out of the domain, or so close to its boundary that the

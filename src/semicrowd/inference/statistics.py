@@ -24,7 +24,7 @@ class _NaturalStatistics(torch.autograd.Function):
 
 
 def natural_statistics(family: ModuleType, eta: Float[Tensor, "*batch F"]) -> Float[Tensor, "*batch F"]:
-    """E_q[t(θ)] at η; differentiating through it gives the *natural* gradient with respect to η."""
+    """E_q[t(θ)] at η; differentiating through it gives the natural gradient with respect to η (eq. 17, first term)."""
     return _NaturalStatistics.apply(eta, family)
 
 

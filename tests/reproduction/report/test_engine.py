@@ -13,6 +13,7 @@ from scipy import stats
 from reproduction.report import engine
 from reproduction.report.engine import (
     build,
+    conclusions,
     corrected_p,
     deviations,
     fill,
@@ -126,6 +127,43 @@ def test_a_row_comes_once_for_each_value_that_runs_have() -> None:
         fill({**TABLE, "differences": [{"row": "a", "of": "scdc.ours", "minus": "kmean.ours"}]}, runs)
 
 
+def claimed(of: Mapping[int, float], minus: Mapping[int, float], /, **claim: Any) -> dict[str, str]:
+    """Column → verdict of the claim that SCDC has a higher NMI than k-means."""
+    runs = pd.concat([frame(of, model="scdc", protocol="default", answers=200),
+                      frame(minus, model="kmeans")], ignore_index=True)  # fmt: skip
+    spec = {"exhibit": "t", "of": "scdc", "minus": "kmeans.ours", "quantities": ["NMI"], **claim}
+    (found,) = conclusions({"conclusions": [spec]}, {"t": fill(TABLE, runs)})
+    return {column: verdict for column, (verdict, _) in found["cells"].items()}
+
+
+def test_a_conclusion_holds_is_reversed_or_not_decided_by_two_standard_errors() -> None:
+    high, low = {0: 0.6, 1: 0.8, 2: 0.7}, {0: 0.3, 1: 0.4, 2: 0.5}
+    assert claimed(high, low) == {"ours": "holds"}
+    assert claimed(low, high) == {"ours": "reversed"}
+    assert claimed(high, {0: 0.8, 1: 0.4, 2: 0.7}) == {"ours": "not decided"}
+    assert claimed({0: 0.6}, low) == {"ours": "not decided"}, "one pair"
+    assert claimed(high, low, test_to_train=10) == {"ours": "not decided"}, "a corrected standard error"
+    assert claimed(high, {7: 0.1}) == {}
+    assert claimed(high, low, of="{}", over=[["scdc"]]) == {"ours": "holds"}
+    assert claimed(high, low, at=[[200, 200]]) == {}, "k-means has no number of answers"
+    assert claimed(high, low, unit="data") == {"ours": "not decided"}, "one data set"
+    with pytest.raises(UserError, match="other"):
+        claimed(high, low, of="other")
+
+
+def test_a_factor_is_compared_with_that_of_the_paper() -> None:
+    table = {
+        "key": "t", "metrics": {"seconds": "seconds"},
+        "rows": [{"row": name, "where": {"model": name}, "ours": {}, "paper": {"seconds": printed}}
+                 for name, printed in (("scdc", 100.0), ("bayes", 10.0))],
+    }  # fmt: skip
+    claim = {"exhibit": "t", "of": "scdc", "minus": "bayes", "quantities": ["seconds"], "ratio": True}
+    for seconds, expected in ((12.0, "holds"), (4.0, "weaker"), (0.5, "reversed")):
+        runs = pd.concat([frame({0: seconds}, "seconds", model="scdc"), frame({0: 1.0}, "seconds", model="bayes")])
+        (found,) = conclusions({"conclusions": [claim]}, {"t": fill(table, runs.reset_index(drop=True))})
+        assert found["cells"]["ours"][0] == expected
+
+
 def test_what_differs_from_the_papers_settings_is_named_with_both_values() -> None:
     params = {"params.epochs": 40, "params.hidden": "[4, 4]", "params.steps": 12, "params.learning_rate": 3}
     runs = frame({0: 0.5, 1: 0.7}, model="scdc", protocol="default", answers=200, **params)
@@ -175,6 +213,7 @@ def test_every_table_and_figure_is_on_the_page_and_each_number_links_its_command
     text = (tmp_path / "report/index.html").read_text()
     page = Page(text)
     assert len(set(page.anchors)) == len(page.anchors)
+    assert "scdc-conclusions" in page.anchors
     keys = [f"scdc-{one['key']}" for one in read_papers()["scdc"]["exhibits"]]
     assert [one for one in page.anchors if one in keys] == keys
     assert set(page.links) <= set(page.anchors)

@@ -14,7 +14,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import OmegaConf
 
 from reproduction.app import CONF, arguments
-from reproduction.report.engine import COLUMNS, fill, read_papers
+from reproduction.report.engine import COLUMNS, conclusions, fill, read_papers
 from reproduction.report.runs import read_runs
 
 from .conftest import Make
@@ -82,7 +82,7 @@ def test_names_of_settings_models_and_figures_exist(paper: str, exhibit: dict[st
             if where.get("data") in own:
                 continue
             for name, wanted in where.items():
-                group, _, key = name.partition(".")
+                group, _, key = name.replace("params.", "model.").partition(".")
                 may_lack = wanted is None or (isinstance(wanted, list) and None in wanted)
                 assert not key or key in of(group, None if may_lack else where.get(group)), name
         for name in {**exhibit.get("settings", {}), **row.get("settings", {})}:
@@ -90,6 +90,15 @@ def test_names_of_settings_models_and_figures_exist(paper: str, exhibit: dict[st
             assert name == "answers.simulated" or key in of(group or "model", None), name
     module = import_module(f"reproduction.report.{paper}.figures")
     assert all(callable(getattr(module, name)) for name in exhibit.get("figures", ()))
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_conclusion_names_rows_and_quantities(paper: str) -> None:
+    none = read_runs(Path("/nowhere"), Path("/nowhere"))
+    tables = {one["key"]: fill({**one, "differences": ()}, none) for one in PAPERS[paper]["exhibits"]}
+    for one in conclusions(PAPERS[paper], tables):
+        assert one["cells"] == {}
+        assert any(one["quantity"] in row.cells for row in tables[one["exhibit"]])
 
 
 def shown(runs: pd.DataFrame, results: Path) -> Iterator[pd.DataFrame]:

@@ -29,7 +29,8 @@ def test_a_run_is_a_row_of_what_its_files_say(make: Make, results: Path) -> None
     expected = {
         "data": "face", "model": "bayes", "annotations": "quota", "seed": 7, "status": "finished", "model.init": "null",
         "params.init": "cold", "params.hidden": "[4, 4]", "final/nmi": 0.25, "seconds/epoch": 3.0,
-        "worst/acc": 0.5, "worst/nmi": 0.4, "workers/weight_2": 2.5, "answers.num_pairs": 9,
+        "worst/acc": 0.5, "worst/nmi": 0.4, "starts/mean_acc": 0.7, "starts/oracle_nmi": 0.8, "workers/weight_2": 2.5,
+        "answers.num_pairs": 9,
         "commit": "c0ffee0000cafe", "recorded": False, "folder": folder.as_posix(),
     }  # fmt: skip
     assert {name: run[name] for name in expected} == expected

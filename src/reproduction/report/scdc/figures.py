@@ -18,11 +18,14 @@ from semicrowd.metrics import clustering_scores
 from semicrowd.training.callbacks import Snapshots, read_snapshots
 
 NMI = "NMI"
-#: Rows of Face that are in the table alone: SCDC without one piece of its start.
-_PIECES = ("scdc_answers", "scdc_features", "scdc_cold", "scdc_free")
+#: Rows of Face that are in the table alone: the models with one piece changed.
+_PIECES = (
+    "scdc_answers", "scdc_features", "scdc_cold", "scdc_frozen", "scdc_start", "bayes_start", "bayes_step",
+)  # fmt: skip
 #: The paper's models, drawn with thicker lines.
 _MODELS = ("scdc", "bayes")
-_COLUMNS = {"ours": "", "protocol": ", the paper's protocol", "alone": ", the paper's model alone"}
+_COLUMNS = {"ours": "", "protocol": ", the paper's protocol", "alone": ", the paper's model alone",
+            "released": ", the authors' code, rebuilt"}  # fmt: skip
 MNIST_SHAPE = (28, 28)
 
 
@@ -99,7 +102,7 @@ def _face(rows: Sequence[Row], title: str, name: str, folder: Path) -> list[Imag
     axes = figure.subplots()
     labels = {row.key: row.spec["row"].partition(", {}")[0] for row in rows}
     ranks = {key: rank for rank, key in enumerate(dict.fromkeys(key for key, _ in curves))}
-    styles = dict(zip(_COLUMNS, ("-", "--", ":"), strict=True))
+    styles = dict(zip(_COLUMNS, ("-", "--", ":", "-."), strict=True))
     for (key, column), curve in curves.items():
         colour, marker = look(ranks[key])
         x = sorted(curve)
