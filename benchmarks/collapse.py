@@ -135,9 +135,9 @@ def draw(rows: pd.DataFrame, path: Path) -> None:
     for (variant, some), colour in zip(rows.groupby("variant", sort=False), COLOURS, strict=False):
         by_step = some.groupby("step")["effective_clusters"]
         axes.plot(by_step.mean().index, by_step.mean(), color=colour, label=str(variant))
-    axes.set(xscale="symlog", xlabel="training step", ylabel="effective clusters")
+    axes.set_xscale("symlog")
     axes.legend(fontsize=7)
-    tidy(axes)
+    tidy(axes, "", "training step", "effective number of clusters")
     figure.savefig(path)
 
 

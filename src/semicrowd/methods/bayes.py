@@ -89,7 +89,7 @@ class BayesSCDC(Generative):
         Gaussian mixture of latent means, whose components are joined (mixture); networks trained on the answers
         (answers); co-training, which selects by held-out answers (cotraining); clusters of the features alone
         (features); communities in the graph of neighbouring latent means (communities). None: cotraining with answers,
-        features without; for grey images mixture or communities; protocol=paper or released: cold; protocol=model:
+        features without; for grey images communities; protocol=paper or released: cold; protocol=model:
         mixture
     init_epochs : int, default=None
         epochs of this VAE. None: by the number of items, see :mod:`semicrowd.methods.protocols`
