@@ -48,10 +48,9 @@ def test_the_papers_protocol_is_the_papers(facts: Facts, K: int, d: int) -> None
 def test_scdcs_convolutions_learn_from_views_and_keep_it(facts: Facts) -> None:
     mlp, conv = (of("scdc", facts, architecture=kind) for kind in ("mlp", "conv"))
     assert of("scdc", facts) == conv
-    assert conv == Bunch(**(mlp | {"architecture": "conv", "agree_epochs": 10, "hold": True, "epochs": 3}))
+    assert conv == Bunch(**(mlp | {"architecture": "conv", "agree_epochs": 10, "epochs": 3}))
     for without in ({"augmentation": "none"}, {"init": "cold"}):  # nothing to keep
-        params = of("scdc", facts, architecture="conv", **without)
-        assert (params.agree_epochs, params.hold) == (0, False)
+        assert of("scdc", facts, architecture="conv", **without).agree_epochs == 0
 
 
 @BOTH
@@ -63,8 +62,8 @@ def test_tables_of_some_hundred_or_thousand_items_share_one_rule(model: str, fac
         assert (params.n_clusters, params.hidden, params.likelihood) == (15, (40, 40), "gaussian")
         assert (params.epochs, params.batch_size, params.augmentation) == (20, 100, "none")
         assert params.init == ("cotraining" if one.num_answers else "features")
-        assert model == "bayes" or (params.teach_epochs * one.num_items / 100 >= 1000 and params.hold)
-        assert not of(model, one, init="cold").get("hold", False)  # there is nothing to keep
+        assert model == "bayes" or params.teach_epochs * one.num_items / 100 >= 1000
+        assert not params.get("hold", False)
 
 
 @BOTH

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from reproduction.report import engine, runs
+from reproduction.report import engine, runs, tables
 
 Make = Callable[..., Path]
 
@@ -60,6 +60,6 @@ def exhibit(key: str, paper: str = "scdc") -> dict[str, Any]:
     return found
 
 
-def row(rows: list[engine.Row], key: str, *at: Any) -> engine.Row:
+def row(rows: list[tables.Row], key: str, *at: Any) -> tables.Row:
     """The row of a key, at some values of what it varies."""
     return next(one for one in rows if one.key == key and one.at == at)

@@ -11,18 +11,9 @@ import pytest
 from scipy import stats
 
 from reproduction.report import engine
-from reproduction.report.engine import (
-    build,
-    conclusions,
-    corrected_p,
-    deviations,
-    fill,
-    format_number,
-    paired,
-    read_papers,
-    summarise,
-)
+from reproduction.report.engine import build, deviations, read_papers
 from reproduction.report.runs import read_runs
+from reproduction.report.tables import conclusions, corrected_p, fill, format_number, paired, summarise
 from semicrowd.errors import UserError
 
 from .conftest import Make, exhibit, row

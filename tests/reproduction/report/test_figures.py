@@ -10,8 +10,9 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from reproduction.report.engine import Image, Row, fill
+from reproduction.report.engine import Image
 from reproduction.report.runs import read_runs
+from reproduction.report.tables import Row, fill
 from semicrowd.data.generated import load_pinwheel
 from semicrowd.evaluation.scores import Likeliest
 from semicrowd.files import write_arrays

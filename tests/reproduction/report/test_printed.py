@@ -14,8 +14,9 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import OmegaConf
 
 from reproduction.app import CONF, arguments
-from reproduction.report.engine import COLUMNS, conclusions, fill, read_papers
+from reproduction.report.engine import read_papers
 from reproduction.report.runs import read_runs
+from reproduction.report.tables import COLUMNS, conclusions, fill
 
 from .conftest import Make
 

@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from reproduction.report.engine import Image, Row, Summary, drawn
+from reproduction.report.engine import Image, drawn
 from reproduction.report.runs import data_of
+from reproduction.report.tables import Row, Summary
 from semicrowd.data.frames import read_npz
 from semicrowd.figures.plane import Panel, draw_panels
 from semicrowd.figures.style import MUTED, look, new_figure, tidy

@@ -8,7 +8,8 @@ import pandas as pd
 from scipy.cluster.hierarchy import dendrogram, linkage
 from sklearn.preprocessing import scale
 
-from reproduction.report.engine import Image, Row, drawn
+from reproduction.report.engine import Image, drawn
+from reproduction.report.tables import Row
 from semicrowd.data.benchmark import load_benchmark
 from semicrowd.figures.style import COLOURS, new_figure, tidy
 from semicrowd.files import read_object
