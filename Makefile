@@ -47,7 +47,10 @@ reproduce: setup  ## run the pipeline (dvc repro) and write reports/index.html a
 	@$(PY) -m dvc repro --keep-going || { $(PY) src/report.py; exit 1; }
 	@echo "report: reports/index.html (the same as text: reports/REPORT.md)"
 
-.PHONY: record verify
+.PHONY: results record verify
+results: setup  ## docs/results.md: the SCDC paper's numbers beside those of recorded runs
+	@$(PY) src/report.py --results recorded --out reports/recorded && cp reports/recorded/results.md docs/results.md
+
 record: setup  ## keep a long sweep's numbers in recorded/ (EXPERIMENT=name ARGS="data=mnist model=bayes seed=0-2")
 	@$(PY) -m reproduction.recorded record $(EXPERIMENT) $(ARGS)
 

@@ -158,7 +158,7 @@ def build(results: Path = RESULTS, folder: Path = REPORTS) -> str:
         loader=jinja2.PackageLoader("reproduction.report"), autoescape=jinja2.select_autoescape(["html"]),
         undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
     )  # fmt: skip
-    for template, path in (("index.html", "index.html"), ("report.md", "REPORT.md")):
+    for template, path in (("index.html", "index.html"), ("report.md", "REPORT.md"), ("results.md", "results.md")):
         content = templates.get_template(template).render(papers=papers, progress=progress, runs=overview)
         write_text(folder / path, content)
     return progress
