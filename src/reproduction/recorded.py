@@ -101,7 +101,9 @@ def _runs_of(folder: Path, commit: str) -> Iterator[dict[str, Any]]:
         if origin["git_dirty"] or origin["git_commit"] != commit:
             raise UserError(f"{run}: not recorded, the code was changed before it began; remove the folder")
         config, restarts = read_config(run), run / "restarts.csv"
-        given = [one for one in origin["overrides"] if one not in ("figures=false", "logger=none")]
+        for part in (config, config.get("model", {})):  # paths of this machine
+            part.update({name: None for name in ("trainer", "memory") if name in part})
+        given = [one for one in origin["overrides"] if not one.startswith(("figures=", "logger=", "memory="))]
         columns = pd.read_csv(restarts).dropna(axis="columns", how="all") if restarts.is_file() else pd.DataFrame()
         yield {
             "seed": config["seed"], "status": "finished" if finished else "failed", "message": errors.get(run.name, ""),
