@@ -157,7 +157,7 @@ class BayesSCDC(Generative):
     The setting selects a fast initialisation; by default several are compared, which takes half a minute. The number of
     clusters is not given: 15 is the maximum, and the mixing proportions of clusters without items are close to 0.
 
-    >>> model = BayesSCDC(init="mixture").fit(X, pairs=answers)
+    >>> model = BayesSCDC(init="answers").fit(X, pairs=answers)
     >>> len(model.cluster_weights_), model.n_clusters_
     (15, 3)
     >>> bool(model.cluster_weights_[np.unique(model.labels_)].sum() > 0.9)
