@@ -182,7 +182,10 @@ def test_the_evidence_of_a_partition_is_that_of_its_items_one_after_the_other(ki
     x, clusters = rng.normal(size=(2, 15, 2)) + 1, rng.integers(2, size=(2, 15))
     zero = torch.zeros(2, 15, 2, 2, dtype=torch.float64)
     t_x, z = gaussian.statistics(torch.from_numpy(x), zero), torch.from_numpy(clusters)
-    none, all_ = (partition_posterior(prior, t_x[:, :n], z[:, :n]).log_partition() for n in (0, 15))
+    none, all_ = (
+        dirichlet.log_partition(eta.pi) + normal_inverse_wishart.log_partition(eta.components).sum(-1)
+        for eta in (partition_posterior(prior, t_x[:, :n], z[:, :n]) for n in (0, 15))
+    )
     for r in range(2):
         urn = sum(
             np.log(((clusters[r, :n] == clusters[r, n]).sum() + concentration) / (n + 3 * concentration))

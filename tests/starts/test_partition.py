@@ -17,6 +17,7 @@ from torch.distributions import MultivariateNormal, Normal
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
 from semicrowd.expfam import dirichlet, gaussian, normal_inverse_wishart
+from semicrowd.inference.graph import answer_graph
 from semicrowd.inference.mixture import mixture_prior, partition_posterior
 from semicrowd.models.bayes import BayesSCDC
 from semicrowd.models.scdc import SCDC
@@ -94,7 +95,9 @@ def test_components_are_joined_while_the_evidence_of_the_partition_rises(
     z = torch.nn.functional.one_hot(torch.from_numpy(partition)).double()
     t_x = gaussian.statistics(torch.from_numpy(x), torch.zeros(number, 2, 2, dtype=torch.float64))
     statistics = torch.cat([t_x, t_x.new_ones(number, 2)], -1)
-    gains = answer_gains(model, 0, a, z) if with_answers else None
+    whole = a.index.whole
+    graph, _ = answer_graph(whole, *(log.detach() for log in model.annotator_statistics()))
+    gains = answer_gains(graph, z[whole.items]) if with_answers else None
     found = joined(z, statistics, prior.pi[0, 0], prior.components[0, 0], most, gains)
     assert found.shape == (number, most)
     assert adjusted_rand_score(expected, found.argmax(1)) == 1

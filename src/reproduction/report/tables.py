@@ -278,8 +278,8 @@ def _verdict(
 ) -> tuple[str, str] | None:
     """Whether a claim holds, and the number that says so; None without pairs of runs.
 
-    Above two standard errors the claim holds, below minus two it is reversed. A factor of at least half of the paper's
-    holds, a smaller one above 1 is weaker.
+    Of three pairs at least: above two standard errors the claim holds, below minus two it is reversed. A factor of at
+    least half of the paper's holds, a smaller one above 1 is weaker.
     """
     pairs = []
     for both in ((one, other) for one, other in rows if one is not None and other is not None):
@@ -298,6 +298,7 @@ def _verdict(
         return verdict, f"{ratio:.1f} times (paper: {paper:.1f}), n {n}"
     values = mean["value"] - mean["value/other"]
     error = float(np.sqrt((1 / n + claim.get("test_to_train", 0)) * values.var())) if n > 1 else np.nan
-    verdict = "holds" if values.mean() > 2 * error else "reversed" if values.mean() < -2 * error else "not decided"
+    decided = n > 2 and abs(values.mean()) > 2 * error
+    verdict = "not decided" if not decided else "holds" if values.mean() > 0 else "reversed"
     number = format_number(float(values.mean()), error if n > 1 else None, f"{quantity}, paired difference")
     return verdict, f"{number}, n {n}"

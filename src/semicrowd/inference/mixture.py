@@ -26,11 +26,6 @@ class Mixture(NamedTuple):
     pi: Float[Tensor, "#R K"]
     components: Float[Tensor, "#R #K F"]
 
-    def log_partition(self) -> Float[Tensor, "R"]:
-        """Sum of ln Z of all factors. For the posterior given a partition: its log evidence, up to a constant."""
-        components = normal_inverse_wishart.log_partition(self.components)
-        return dirichlet.log_partition(self.pi) + components.sum(-1)
-
 
 def niw_natural(location: Float[Tensor, "*batch d"], kappa: float, degrees: float) -> Float[Tensor, "*batch F"]:
     """Natural parameter of NIW(m, κ, (d + c) I, d + c), c = ``degrees``."""

@@ -15,7 +15,7 @@ from torch import Tensor
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.two_coin import pair_evidence
 from semicrowd.expfam import dirichlet, normal_inverse_wishart
-from semicrowd.inference.graph import answer_graph
+from semicrowd.inference.graph import PairGraph, answer_graph
 from semicrowd.inference.message_passing import infer_z, log_softmax, unary_message
 from semicrowd.inference.statistics import ExpectedGlobals
 from semicrowd.models.generative import GenerativeModel
@@ -54,18 +54,19 @@ def mixture_clusters(
         of_annotators = [log[restart, None].cpu().to(t_x.dtype) for log in model.annotator_statistics()]
         prior = model.mixture_prior()
         pi, components = prior.pi[:, :1], prior.components[0]
+        if answers is not None:
+            items, (graph, _) = answers.index.whole.items, answer_graph(answers.index.whole, *of_annotators)
         for _ in range(UPDATES[0]):
             before, expected = z, _expected(pi, components, z, statistics, of_annotators)
             unary = unary_message(t_x[None], expected)
             z = log_softmax(unary)[0].exp()
             if answers is not None:
-                items, log_before = answers.index.whole.items, before.clamp(min=1e-30).log()
-                graph, _ = answer_graph(answers.index.whole, *of_annotators)
-                z[items] = infer_z(unary[:, items], graph, SWEEPS, start=log_before[None, items])[0].exp()
+                log_before = before[None, items].clamp(min=1e-30).log()
+                z[items] = infer_z(unary[:, items], graph, SWEEPS, start=log_before)[0].exp()
             if (z - before).abs().max() <= UPDATES[1]:
                 break
-        agreement = None if answers is None else answer_gains(model, restart, answers, z)
-        return joined(z, statistics, pi[0, 0], components[0], model.num_clusters, agreement)
+        gains = None if answers is None else answer_gains(graph, z[items])
+        return joined(z, statistics, pi[0, 0], components[0], model.num_clusters, gains)
 
 
 def _expected(pi: Tensor, components: Tensor, z: Tensor, statistics: Tensor, of_annotators: list) -> ExpectedGlobals:
@@ -83,12 +84,9 @@ def answer_weights(model: GenerativeModel, restart: int, answers: PairAnnotation
     return pair_evidence(sensitivity, specificity, worker, label).weight[0].numpy()
 
 
-def answer_gains(
-    model: GenerativeModel, restart: int, answers: PairAnnotations, z: Float[Tensor, "N C"]
-) -> Float[Tensor, "C C"]:
+def answer_gains(graph: PairGraph, z: Float[Tensor, "n C"]) -> Float[Tensor, "C C"]:
     """What joining two components adds to E ln p(L | z) (eq. 20): Σ w_ij q(z_i = a) q(z_j = b), in both orders."""
-    weight = torch.from_numpy(answer_weights(model, restart, answers)).to(z.dtype)
-    one_way = (z[answers.i] * weight[:, None]).mT @ z[answers.j]
+    one_way = (z[graph.i] * graph.weight[0, :, None]).mT @ z[graph.j]
     return (one_way + one_way.mT).double()
 
 
@@ -98,7 +96,7 @@ def joined(
     pi: Float[Tensor, ""],
     components: Float[Tensor, "F"],
     most: int,
-    agreement: Float[Tensor, "C C"] | None = None,
+    gains: Float[Tensor, "C C"] | None = None,
 ) -> Float[Tensor, "N K"]:
     """Join the two components whose union raises the integrated completed likelihood most, until none does.
 
@@ -109,10 +107,10 @@ def joined(
     statistics : (E t(x), 1, 1)
     pi, components : natural parameters of the prior of one component
     most : K; above it components are joined even if none of the unions raises it
-    agreement : from :func:`answer_gains`
+    gains : from :func:`answer_gains`
     """
     totals, sizes, number = (z.mT @ statistics).double(), z.sum(0).double(), z.shape[1]
-    gains = totals.new_zeros(number, number) if agreement is None else agreement.clone()
+    gains = totals.new_zeros(number, number) if gains is None else gains.clone()
 
     def evidence(total: Tensor, size: Tensor) -> Tensor:
         return normal_inverse_wishart.log_partition(components + total) + torch.lgamma(size + pi + 1)

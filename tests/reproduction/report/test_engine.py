@@ -133,6 +133,7 @@ def test_a_conclusion_holds_is_reversed_or_not_decided_by_two_standard_errors() 
     assert claimed(low, high) == {"ours": "reversed"}
     assert claimed(high, {0: 0.8, 1: 0.4, 2: 0.7}) == {"ours": "not decided"}
     assert claimed({0: 0.6}, low) == {"ours": "not decided"}, "one pair"
+    assert claimed({0: 0.6, 1: 0.7}, low) == {"ours": "not decided"}, "two pairs, equal differences"
     assert claimed(high, low, test_to_train=10) == {"ours": "not decided"}, "a corrected standard error"
     assert claimed(high, {7: 0.1}) == {}
     assert claimed(high, low, of="{}", over=[["scdc"]]) == {"ours": "holds"}
