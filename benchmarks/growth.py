@@ -13,8 +13,8 @@ from semicrowd.crowd import simulate
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.index import AnswerIndex
 from semicrowd.crowd.samplers import NodeSampler, PairSampler, RelationalSampler, TaskSampler
+from semicrowd.inference.neighbours import NUM_NEIGHBOURS, Nearest
 from semicrowd.random import stream
-from semicrowd.starts.neighbours import NUM_NEIGHBOURS, Nearest
 
 
 def pairs(quick: bool = False) -> None:

@@ -58,9 +58,8 @@ def _worth(name: str, seed: int) -> tuple[float, float, float]:
     fitted = CoTraining(random_state=seed).fit(features, pairs=first)
     answers, result = checked_answers(first, number), fitted.result_
     assert answers is not None
-    counts = np.bincount(np.concatenate([answers.i, answers.j]), minlength=number)
     distance = Distances(features.astype(np.float32), result.final.cluster)
-    asked = pairs_to_ask(result.final, result.features, distance, counts, answers, _MORE)
+    asked = pairs_to_ask(result.final, result.features, distance, answers, _MORE)
     found = [fitted.labels_]
     for pairs in (asked, _random(np.arange(number), len(asked), seed, "random")):
         both = pd.concat([first, _answered(labels, pairs, seed, "more")])

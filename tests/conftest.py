@@ -66,36 +66,8 @@ def pinwheel() -> Dataset:
 
 
 @pytest.fixture
-def few_folds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For tests in which it does not matter in how many parts a candidate is fitted again."""
-    monkeypatch.setattr("semicrowd.starts.portfolio._REFIT_FOLDS", 3)
-
-
-@pytest.fixture
-def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For tests in which it does not matter how long networks learn from the answers."""
-    monkeypatch.setattr("semicrowd.starts.answer_classifier.STEPS", 30)
-
-
-@pytest.fixture
-def few_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For tests in which it does not matter what co-training chooses from: one preparation, one candidate of the last.
-
-    The other preparations count as the same.
-    """
-    monkeypatch.setattr("semicrowd.starts.preparing._SAME_CORRELATION", -1.0)
-    monkeypatch.setattr("semicrowd.starts.portfolio._FINALISTS", 1)
-
-
-@pytest.fixture
-def quick_cotraining(few_folds: None, few_steps: None, few_candidates: None) -> None:
-    """For tests that need some co-training: a third of the time."""
-
-
-@pytest.fixture
 def answers(pinwheel: Dataset) -> PairAnnotations:
     """Six annotators, right nine times of ten, 40 pairs each on 50 of the points."""
-    assert pinwheel.labels is not None
     return simulate.two_coin(
         pinwheel.labels, np.random.default_rng(0), num_annotators=6, pairs_per_annotator=40, num_annotated=50
     )

@@ -25,7 +25,7 @@ def answers_of(rows: list[tuple[int, int, int, int]], num_items: int) -> PairAnn
 
 
 def read_csv_answers(path: Path, num_items: int, ids: Sequence[str] | None = None) -> PairAnnotations:
-    """The answers of a file about ``num_items`` items, with the true rates beside it."""
+    """The answers of a file about ``num_items`` items."""
     return AnswerTable.of(path).about(ids or num_items)
 
 
@@ -38,7 +38,6 @@ def written(folder: Path, text: str, name: str = "answers.csv") -> Path:
 
 def rows(answers: PairAnnotations | None) -> list[tuple[str, int, int, int]]:
     """Annotator, items and label of each answer, in their order."""
-    assert answers is not None
     names = [answers.worker_names[m] for m in answers.worker]
     return sorted(zip(names, answers.i.tolist(), answers.j.tolist(), answers.label.tolist(), strict=True))
 

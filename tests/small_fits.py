@@ -10,13 +10,14 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import pytorch_lightning as pl
 import torch
+from joblib import Memory
 from pytorch_lightning.callbacks import ModelCheckpoint
 from sklearn.utils import Bunch
 from torch import Tensor
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.methods import method
-from semicrowd.methods.generative import NOT_OF_THE_FIT
+from semicrowd.methods.generative import NOT_OF_THE_FIT, _clustered
 from semicrowd.methods.protocols import with_defaults
 from semicrowd.models.generative import GenerativeModel
 from semicrowd.models.state import model_class
@@ -64,7 +65,6 @@ class SmallFit(Generic[M]):
     @property
     def annotations(self) -> PairAnnotations:
         """The answers of a fit that has some."""
-        assert self.data.annotations is not None
         return self.data.annotations
 
     def begin(self) -> None:
@@ -125,7 +125,9 @@ def small_fit(
     moved = build_views(params.augmentation, image_shape)
     for amount, value in (views or {}).items():
         setattr(moved, amount, value)
-    return SmallFit(made, TrainingData(torch.from_numpy(features), annotations, moved, seed, params.batch_size))
+    clustered = partial(_clustered, features, annotations, params.n_clusters, image_shape, (), seed, Memory(None), None)
+    data = TrainingData(torch.from_numpy(features), annotations, moved, seed, params.batch_size, clustered=clustered)
+    return SmallFit(made, data)
 
 
 def trainer_in(folder: Path | None = None, *callbacks: pl.Callback, **options: Any) -> Callable[..., pl.Trainer]:

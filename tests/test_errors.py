@@ -69,7 +69,6 @@ def test_clusters_are_numbered_by_their_size() -> None:
     assert sorted(components.tolist()) == list(range(50))
     final = found.renumbered(components).final
     assert final.cluster.tolist() == [1] * 3 + [0] * 5 + [2] * 2
-    assert final.memberships is not None
     np.testing.assert_array_equal(final.memberships.argmax(1), final.cluster)
     np.testing.assert_array_equal(np.sort(final.memberships, 1), np.sort(members, 1))
     np.testing.assert_array_equal(components[final.cluster], component)

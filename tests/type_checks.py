@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import is_dataclass
 from functools import wraps
-from inspect import isclass
+from inspect import isclass, isgeneratorfunction
 from typing import Any, Self, TypeVar
 
 import jaxtyping
@@ -49,6 +49,8 @@ def sparingly(*, typechecker: Callable[..., Any]) -> Callable[[F], F]:
             if is_dataclass(function) and "__init__" in vars(function):
                 function.__init__ = decorate(function.__init__)  # type: ignore[method-assign]
             return function
+        if isgeneratorfunction(function):
+            return function  # checked with its first value, among the letters of whoever asks for it
         whole: Callable[..., Any] | None = None
         code = id(function.__code__)
         most = CHECKED_LOCAL_CALLS if "<locals>" in function.__qualname__ else CHECKED_CALLS

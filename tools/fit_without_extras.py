@@ -3,7 +3,7 @@
 import numpy as np
 
 import semicrowd
-from semicrowd import DPM, SCDC, UserError
+from semicrowd import SCDC, UserError
 
 rng = np.random.default_rng(0)
 classes = np.arange(90) % 3
@@ -15,6 +15,6 @@ print("clusters", model.n_clusters_)
 model.save("model.pt")
 assert (semicrowd.load("model.pt").predict(X) == model.predict(X)).all()
 try:
-    DPM().fit(X)
+    semicrowd.DPM().fit(X)
 except UserError as error:
     print(error)

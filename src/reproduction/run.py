@@ -35,9 +35,9 @@ from semicrowd.errors import UnreliableResultWarning, UserError
 from semicrowd.evaluation.held_out import Gain, gain, split
 from semicrowd.evaluation.scores import Evaluation, Likeliest, score
 from semicrowd.evaluation.trust import reliability_warnings
-from semicrowd.files import MODEL, PROVENANCE, read_object, write_json, write_text
-from semicrowd.page.build import FILE, Page, pictures, render
-from semicrowd.page.questions import QUESTIONS, write_questions
+from semicrowd.files import MODEL, PROVENANCE, read_object, write_json
+from semicrowd.page.build import FILE, Page
+from semicrowd.page.questions import QUESTIONS
 from semicrowd.result import Assignment
 
 _SPLITS = ("train", "test", "annotated", "final")
@@ -57,8 +57,8 @@ _ORDER = (
         for rate, error, name in product(("", "observed_"), ("mae", "rank"), ("sensitivity", "specificity"))
     ),
     *(f"workers/{name}_coverage" for name in ("sensitivity", "specificity")),
-    *(f"answers/{name}" for name in ("held_out_gain", "held_out_gain_error")),
-    *(f"answers/{name}" for name in ("cross_validated_gain", "cross_validated_gain_error")),
+    *(f"clusters/probability_{number}" for number in range(1, 51)),
+    *(f"answers/{name}" for name in ("evidence", "held_out_gain", "held_out_gain_error")),
     "seconds/fit",
     "epochs",
     "restart/best",
@@ -275,10 +275,8 @@ def write_page(
         title, data, answers, result, metrics, warnings, type(model).__name__, model.params_, content["seed"],
         source=str(content["data"].get("path") or ""), number=content["questions"],
         command=str(origin.get("command") or ""), started=str(origin.get("started") or "")[:16].replace("T", " "),
-        questions=QUESTIONS,
     )  # fmt: skip
-    write_questions(folder / QUESTIONS, page.pairs, page.items)
-    write_text(folder / FILE, render(page, pictures(folder / "figures")))
+    page.write(folder / FILE, folder / QUESTIONS, folder / "figures")
     return folder / FILE
 
 

@@ -15,7 +15,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 _METHODS = import_module("semicrowd.methods")
 _PLACES = {"PairAnnotations": "crowd.annotations", "UnreliableResultWarning": "errors",
            "UserError": "errors", "load": "estimators.persistence", "match_labels": "metrics.clustering",
-           "read_answers": "estimators.inputs", "write_report": "page.of_estimator"}
+           "read_answers": "estimators.inputs", "write_report": "page.build"}
 
 __all__ = [*_PLACES, *_METHODS.NAMES]
 

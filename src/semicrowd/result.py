@@ -1,7 +1,6 @@
 """The result of a fitted method, before it is compared with true labels."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -9,8 +8,11 @@ from jaxtyping import Bool, Float, Int
 
 from semicrowd.crowd.workers import WorkerPosterior
 
-if TYPE_CHECKING:  # which is torch
-    from semicrowd.starts.selection import Verdict
+#: Fewer answers than this are never called informative.
+MIN_ANSWERS = 10
+#: Nats an annotated item by which the evidence of clusters has to exceed that of no clusters. Clusters are fitted to
+#: random answers, too, and reach up to .18 in simulations, so that less says nothing.
+MIN_EVIDENCE = 0.25
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,32 @@ class Assignment:
         return Assignment(cluster, probability, memberships)
 
 
+@dataclass(frozen=True)
+class Verdict:
+    """Comparison of candidate clusterings of co-training by their evidence.
+
+    Attributes
+    ----------
+    winner : name of the selected candidate
+    table : a row for each candidate: ``candidate``, ``clusters``, ``evidence``, ``behind``, ``agreement``
+    posterior : a row for each number of clusters: ``clusters``, ``probability``, ``evidence``
+    evidence : of the selected clusters, in nats above the model without clusters
+    num_answers, num_annotated : numbers of answers, and of items that they are about
+    """
+
+    winner: str
+    table: pd.DataFrame
+    posterior: pd.DataFrame
+    evidence: float
+    num_answers: int
+    num_annotated: int
+
+    @property
+    def informative(self) -> bool:
+        """Whether there are enough answers, and they say something of the clusters."""
+        return self.num_answers >= MIN_ANSWERS and self.evidence > MIN_EVIDENCE * self.num_annotated
+
+
 #: Column of restarts.csv → the score in words.
 RESTART_SCORES = {"elbo": "ELBO", "log_joint": "ln p(x, z)"}
 
@@ -144,7 +172,8 @@ class Result:
     latent_mean : posterior mean of each item; None for a method without latent variables
     restarts : comparison of the restarts; None for a method that keeps no scores of restarts
     samples : samples of the partition's posterior; None for a method that draws none
-    verdict : selection of a candidate by held-out answers; None for a method without this selection
+    verdict : selection among the candidates of co-training; None for a method without it
+    posterior : posterior over the number of clusters: ``clusters``, ``probability``; None for a method without it
     """
 
     num_clusters: int
@@ -154,7 +183,8 @@ class Result:
     latent_mean: Float[np.ndarray, "N d"] | None = None
     restarts: Restarts | None = None
     samples: Samples | None = None
-    verdict: "Verdict | None" = None
+    verdict: Verdict | None = None
+    posterior: pd.DataFrame | None = None
 
     @property
     def components(self) -> np.ndarray:

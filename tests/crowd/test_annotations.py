@@ -18,13 +18,6 @@ from semicrowd.errors import UserError
 GOOD: dict[str, Any] = {"i": [0, 4, 2], "j": [1, 0, 4], "worker": [0, 1, 0], "label": [1, 0, 1], "num_items": 5}
 
 
-def test_counts() -> None:
-    answers = PairAnnotations.from_arrays(**GOOD, task=[0, 2, 0])
-    assert (answers.num_pairs, answers.num_annotators, answers.num_tasks) == (3, 2, 3)
-    assert answers.annotated.tolist() == [0, 1, 2, 4]
-    assert answers.worker_names == ("0", "1")
-
-
 def test_empirical_quality_counts_by_hand() -> None:
     labels = np.array([0, 0, 1, 1])
     rows = [
@@ -38,8 +31,6 @@ def test_empirical_quality_counts_by_hand() -> None:
     assert sensitivity[0] == 0.5
     assert math.isnan(sensitivity[1])
     assert specificity.tolist() == [pytest.approx(2 / 3), 1.0]
-    for soft, hard in zip(answers.empirical_quality(np.eye(2)[labels]), (sensitivity, specificity), strict=True):
-        np.testing.assert_array_equal(soft, hard)
 
 
 def test_quality_by_probabilities_is_a_ratio_of_expected_counts() -> None:

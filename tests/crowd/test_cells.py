@@ -13,14 +13,6 @@ from semicrowd.crowd.cells import join_cells, reversed_annotators, signed_embedd
 from semicrowd.random import stream
 
 
-def answers(labels: np.ndarray, rng: np.random.Generator, number: int, right: float) -> PairAnnotations:
-    i = rng.integers(len(labels), size=number)
-    j = (i + rng.integers(1, len(labels), size=number)) % len(labels)
-    truth = labels[i] == labels[j]
-    label = np.where(rng.random(number) < right, truth, ~truth).astype(np.int64)
-    return PairAnnotations.from_arrays(i, j, np.zeros(number, int), label, num_items=len(labels))
-
-
 @pytest.mark.parametrize("weight", [-1.0, 0.5, 1.5, 1.7, 3.0])
 def test_cells_are_joined_where_the_answers_outweigh_the_prior_odds(weight: float) -> None:
     """Two answers between two of five cells against ln 5 = 1.61, the prior odds against any two being one kind."""
@@ -82,14 +74,6 @@ def test_cells_that_say_nothing_reverse_nobody() -> None:
         reversed_annotators(cells, given_by(kinds, list(rng.uniform(0, 1, 200)), 60, rng)).sum() for _ in range(10)
     ]
     assert sum(found) <= 8  # expected at most 2; more than 8 has a chance below 1e-3
-
-
-def test_two_blocks_in_closed_form() -> None:
-    # A = s sᵀ − I with s = ±1 by block and D = n − 1: top eigenvalue 1 with eigenvector s / √n, all others negative.
-    labels = np.array([0, 1, 1, 0, 1, 0, 0])
-    embedding = signed_embedding(*signs_of_all_pairs(labels), num_items=7, num=2)
-    side = np.where(labels == labels[0], 1.0, -1.0) * np.sign(embedding[0, 1])
-    np.testing.assert_allclose(embedding, np.stack([np.zeros(7), side], 1), atol=1e-12)
 
 
 def test_three_blocks_are_the_corners_of_a_triangle() -> None:

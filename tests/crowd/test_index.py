@@ -11,8 +11,6 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.batch import RelationalBatch
@@ -49,7 +47,7 @@ def _groups(answers: PairAnnotations) -> set[frozenset[int]]:
 
 
 @given(any_answers())
-def test_the_index_of_any_answers(answers: PairAnnotations) -> None:
+def test_the_index_of_any_answers_and_their_batch(answers: PairAnnotations) -> None:
     index = answers.index
     assert index.items.tolist() == sorted({*answers.i.tolist(), *answers.j.tolist()})
     assert index.items[index.i].tolist() == answers.i.tolist()
@@ -60,19 +58,12 @@ def test_the_index_of_any_answers(answers: PairAnnotations) -> None:
         mine = answers.label[answers.worker == m].tolist()
         assert index.counts[m].tolist() == [mine.count(0), mine.count(1)]
     assert index.items.dtype == index.i.dtype == index.component.dtype == index.counts.dtype == np.int64
-
-
-@given(any_answers())
-def test_the_batch_of_all_answers(answers: PairAnnotations) -> None:
-    whole = answers.index.whole
-    assert whole.items.tolist() == answers.annotated.tolist()
-    assert whole.items[whole.i].tolist() == answers.i.tolist()
-    assert whole.items[whole.j].tolist() == answers.j.tolist()
-    assert whole.worker.tolist() == answers.worker.tolist()
-    assert whole.label.tolist() == answers.label.tolist()
+    whole = index.whole
+    for name in ("items", "i", "j", "component"):
+        assert getattr(whole, name).tolist() == getattr(index, name).tolist()
+    assert (whole.worker.tolist(), whole.label.tolist()) == (answers.worker.tolist(), answers.label.tolist())
     assert set(whole.item_weight.tolist()) == {1.0} == {whole.pair_weight}
-    assert (whole.component.tolist(), whole.num_components) == (answers.index.component.tolist(), len(_groups(answers)))
-    assert whole.item_weight.dtype == torch.float32
+    assert (whole.num_components, whole.item_weight.dtype) == (len(members), torch.float32)
 
 
 def test_no_copy_has_the_index_of_other_answers() -> None:
@@ -195,21 +186,6 @@ def test_every_sampler_is_unbiased_for_pairs_and_items(sampler: RelationalSample
         item_sums.append((batch.item_weight.numpy() * item_value[items]).sum())
     assert np.mean(pair_sums) == pytest.approx(pair_value[a.i, a.j, a.worker, a.label].sum())
     assert np.mean(item_sums) == pytest.approx(item_value[[1, 2, 3, 5, 6]].sum(), rel=1e-5)
-
-
-def test_components_are_those_of_the_drawn_graph() -> None:
-    rng = np.random.default_rng(3)
-    i = rng.integers(60, size=70)
-    j = (i + rng.integers(1, 60, size=70)) % 60
-    a = PairAnnotations.from_arrays(i, j, np.zeros(70, int), np.zeros(70, int), num_items=60)
-    for sampler in (PairSampler(a, 20), NodeSampler(a, 25)):
-        batch = sampler.sample(rng)
-        n = batch.num_nodes
-        graph = coo_array((np.ones(len(batch.i)), (batch.i.numpy(), batch.j.numpy())), shape=(n, n))
-        number, component = connected_components(graph, directed=False)
-        assert batch.num_components == number > 1
-        same = batch.component[:, None].numpy() == batch.component[None].numpy()
-        assert (same == (component[:, None] == component[None])).all()
 
 
 def test_the_sampler_and_its_size_where_nobody_has_given_them() -> None:

@@ -7,13 +7,16 @@ import numpy as np
 import pytest
 import torch
 from scipy import stats
-from scipy.special import digamma
+from scipy.optimize import minimize
+from scipy.special import betaln, digamma
 from tests.made import SENSITIVITY, SPECIFICITY
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.two_coin import (
     answer_chances,
     answer_weights,
+    answers_without_clusters,
+    fit_rates,
     hits_and_misses,
     log_evidence,
     pair_evidence,
@@ -56,16 +59,6 @@ def test_weights_are_those_of_equation_14() -> None:
             log_ratio = digamma(a2) - digamma(a1 + a2) - digamma(b1) + digamma(b1 + b2)
             odds = digamma(a1) - digamma(a2) + digamma(b1) - digamma(b2)
             assert weight[r, p] == pytest.approx(log_ratio + label * odds)
-
-
-def test_the_two_answers_to_a_pair_are_certain_together() -> None:
-    """With known α and β, the probabilities of "same" and "different" add up to one, whatever the truth."""
-    rates = torch.tensor([[0.9, 0.55, 0.2]]), torch.tensor([[0.8, 0.97, 0.5]])
-    alpha, beta = (torch.stack([rate.log(), (1 - rate).log()], -1) for rate in rates)
-    worker, label = torch.tensor(ANSWERS).T
-    found = pair_evidence(alpha, beta, worker, label)
-    for log_likelihood in (found.offset, found.weight + found.offset):
-        torch.testing.assert_close(log_likelihood.exp().unflatten(1, (3, 2)).sum(-1), torch.ones(1, 3))
 
 
 def test_quality_posterior_counts_hits_and_misses() -> None:
@@ -117,6 +110,52 @@ def test_the_evidence_of_a_rates_answers_is_their_chance_over_its_prior() -> Non
     chance = (rate**5 * (1 - rate) ** 2 * stats.beta.pdf(rate, 10, 1)).mean()
     found = log_evidence(np.array([[15.0, 3.0], [10.0, 1.0]]), (10.0, 1.0))
     np.testing.assert_allclose(found, [np.log(chance), 0], atol=1e-6)
+
+
+def _crowd(annotators: int, each: int) -> tuple[np.ndarray, ...]:
+    """Sensitivities from Beta(8, 2), specificities from Beta(12, 3), and answers, half of them about one class."""
+    rng = np.random.default_rng(0)
+    alpha, specificity = rng.beta(8, 2, annotators), rng.beta(12, 3, annotators)
+    worker = np.repeat(np.arange(annotators), each)
+    same = rng.random(len(worker)) < 0.5
+    says = np.where(same, alpha[worker], 1 - specificity[worker])
+    label = (rng.random(len(worker)) < says).astype(np.int64)
+    return alpha, specificity, hits_and_misses(same.astype(float), worker, label, annotators)
+
+
+def test_a_crowd_tells_what_its_annotators_are_like() -> None:
+    """300 people with 30 answers each: closer to the truth than the shares of right answers of each."""
+    alpha, specificity, counts = _crowd(300, 30)
+    estimate = fit_rates(counts)
+    for truth, mean, (right, wrong) in zip((alpha, specificity), estimate.means, counts.mT, strict=True):
+        own = (right + 1) / (right + wrong + 2)
+        assert np.sqrt(((mean - truth) ** 2).mean()) < 0.85 * np.sqrt(((own - truth) ** 2).mean())
+    # What is fitted is the prior that the crowd was drawn from, the same for everybody.
+    prior = estimate.sensitivity - counts[0]
+    np.testing.assert_allclose(prior, np.broadcast_to(prior[0], (300, 2)), atol=1e-9)
+    assert prior[0, 0] / prior[0].sum() == pytest.approx(0.8, abs=0.03)
+    assert prior[0].sum() == pytest.approx(10, rel=0.5)
+
+
+def test_means_are_shrunk_to_the_mode_of_the_likelihood_that_scipy_finds() -> None:
+    counts = _crowd(40, 25)[2]
+    right, wrong = counts[0].T
+
+    def loss(log_shape: np.ndarray) -> float:
+        """Beta-binomial, under the wide hyperprior of the crowd's shapes: ln a and ln b from N(0, 2²)."""
+        a, b = np.exp(log_shape)
+        likelihood = (betaln(a + right, b + wrong) - betaln(a, b)).sum()
+        return float(-likelihood - stats.norm(0, 2).logpdf(log_shape).sum())
+
+    a, b = np.exp(minimize(loss, [1.0, 0.0], method="Nelder-Mead", options={"xatol": 1e-8, "fatol": 1e-10}).x)
+    np.testing.assert_allclose(fit_rates(counts).means[0], (a + right) / (a + b + right + wrong), rtol=1e-3)
+
+
+def test_without_clusters_there_is_how_often_each_says_same() -> None:
+    worker, label = np.array([0, 0, 2, 2, 2]), np.array([1, 0, 1, 1, 0])
+    assert answers_without_clusters(worker, label, 3).tolist() == [[1, 1], [0, 0], [2, 1]]
+    weights = np.array([0.5, 1.0, 0.25, 0.25, 2.0])
+    assert answers_without_clusters(worker, label, 3, weights).tolist() == [[0.5, 1], [0, 0], [0.5, 2]]
 
 
 POSTERIOR = WorkerPosterior(SENSITIVITY, SPECIFICITY)

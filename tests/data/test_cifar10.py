@@ -35,9 +35,7 @@ def test_the_batches_that_are_there_are_used_in_their_order(
     data = load_cifar10(root=tmp_path, pca=None)
     train = np.concatenate([records["data_batch_1"], records["data_batch_4"]])
     np.testing.assert_allclose(data.features * 255, train[:, 1:], rtol=1e-6)
-    assert data.labels is not None
     assert data.labels.tolist() == train[:, 0].tolist()
-    assert data.test_features is not None
     np.testing.assert_allclose(data.test_features * 255, records["test_batch_first1000"][:, 1:], rtol=1e-6)
     assert data.image_shape == (3, 32, 32)
     assert data.num_classes == 10
@@ -47,15 +45,10 @@ def test_the_batches_that_are_there_are_used_in_their_order(
     }
 
 
-def test_a_subset_is_drawn_with_its_labels_and_its_components_are_those_of_all(
-    tmp_path: Path, write_cifar10: Write
-) -> None:
+def test_a_subset_has_its_labels_and_the_components_of_all(tmp_path: Path, write_cifar10: Write) -> None:
     write_cifar10(tmp_path, data_batch_1=40, test_batch=6)
     whole, some = (load_cifar10(root=tmp_path, pca=3, subset=subset) for subset in (None, 15))
     assert some.features.shape == (15, 3)
-    assert some.test_features is not None
-    assert some.labels is not None
-    assert whole.labels is not None
     # The same up to rounding: a product of other shape may be summed in another order.
     rows = [int(np.abs(whole.features - row).max(1).argmin()) for row in some.features]
     np.testing.assert_allclose(whole.features[rows], some.features, rtol=1e-5, atol=1e-5)
@@ -81,7 +74,6 @@ def test_confusions_of_people_are_counted_on_the_test_images_that_are_there(imag
     options: dict[str, Any] = {"num_annotators": 2, "num_tasks": 20, "task_size": 20, "num_annotated": 200,
                                "sensitivity": 1.0, "specificity": 1.0, "confused": "cifar10h"}  # fmt: skip
     made = answers.tasks(images, **options)
-    assert made.true_sensitivity is not None
     assert made.true_sensitivity.mean() == pytest.approx(0.82, abs=0.04)
     for labels in (None, np.zeros(5, np.int64)):
         with pytest.raises(UserError, match="confused=cifar10h"):
@@ -91,7 +83,6 @@ def test_confusions_of_people_are_counted_on_the_test_images_that_are_there(imag
 @pytest.mark.needs_data
 def test_real_files(public_data: Callable[[str], Path]) -> None:
     data = load_cifar10(root=public_data("cifar10"), pca=None)
-    assert data.labels is not None
     assert len(data.features) % 10_000 == 0
     assert data.features.shape[1] == 3072
     assert (data.features.min(), data.features.max()) == (0, 1)

@@ -3,17 +3,14 @@
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from semicrowd.data import embedding
 from semicrowd.data.cifar10 import load_cifar10
 from semicrowd.data.embedding import BATCH, EMBEDDING_SIZE, Network, efficientnet_lite0, embedded
 from semicrowd.data.fetch import data_root
-from semicrowd.data.images import load_images
 from semicrowd.data.npz import find
 from semicrowd.errors import UserError
 
@@ -120,24 +117,6 @@ def test_features_are_made_once_for_each_content_and_version(
         embedded(some, np.asarray, "a", tmp_path / "file")
 
 
-def test_a_folder_of_pictures(tmp_path: Path, fake: Counting) -> None:
-    rng = np.random.default_rng(0)
-    some = [rng.integers(256, size=(5, 7, 3), dtype=np.uint8) for _ in range(5)]
-    for number, picture in enumerate(some):
-        (tmp_path / "folder" / f"kind{number % 2}").mkdir(parents=True, exist_ok=True)
-        Image.fromarray(picture).save(tmp_path / "folder" / f"kind{number % 2}" / f"{number}.png")
-    Image.fromarray(some[0][..., 0]).save(tmp_path / "folder" / "kind1" / "grey.png")
-    options: dict[str, Any] = {"path": tmp_path / "folder", "features": "efficientnet_lite0"}
-    for _ in range(2):
-        data = load_images(root=tmp_path / "root", **options)
-        in_order = [*some[::2], *some[1::2], np.repeat(some[0][..., :1], 3, 2)]
-        np.testing.assert_array_equal(data.features, expected(in_order))
-        assert fake.seen == 6
-    assert data.image_shape is None
-    assert data.labels is not None
-    assert data.labels.tolist() == [0, 0, 0, 1, 1, 1]
-
-
 def test_cifar10(tmp_path: Path, fake: Counting, write_cifar10: Callable[..., dict[str, np.ndarray]]) -> None:
     records = write_cifar10(tmp_path, data_batch_1=12, data_batch_2=8, test_batch=3)
     data = load_cifar10(root=tmp_path, features="efficientnet_lite0")
@@ -145,7 +124,6 @@ def test_cifar10(tmp_path: Path, fake: Counting, write_cifar10: Callable[..., di
     images = [row.reshape(3, 32, 32).transpose(1, 2, 0) for row in train]
     np.testing.assert_array_equal(data.features, expected(images))
     assert data.image_shape is None
-    assert data.test_features is not None
     assert data.test_features.shape == (3, EMBEDDING_SIZE)
     part = load_cifar10(root=tmp_path, features="efficientnet_lite0", pca=None, subset=5)
     assert part.features.shape == (5, EMBEDDING_SIZE)

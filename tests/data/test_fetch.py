@@ -88,9 +88,7 @@ def _pack(path: Path, prefix: str, content: dict[str, bytes]) -> None:
             tar.addfile(member, io.BytesIO(some))
 
 
-def test_the_data_root_goes_before_the_mirror_and_that_before_the_sources(
-    public: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_the_data_root_goes_before_mirror_and_sources(public: pytest.MonkeyPatch, tmp_path: Path) -> None:
     _offer(public, "https://127.0.0.1:9/{name}")
     _put(tmp_path / "root/toy/raw", {"a.bin": CONTENT["a.bin"]})
     _put(tmp_path / "mirror/toy/raw", {"a.bin": b"wrong", "b.bin": CONTENT["b.bin"]})

@@ -10,41 +10,35 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_iris
 
 from semicrowd.data.benchmark import load_benchmark
 from semicrowd.data.fetch import PUBLIC
 from semicrowd.data.formats import read_activities, read_expressions, read_keel, read_own, read_texts, read_wifi
 from semicrowd.errors import UserError
 
-
-def test_keel(tmp_path: Path) -> None:
-    path = tmp_path / "toy.dat"
-    path.write_text("1, .5, Iris-b\n-2,30, Iris-a\n\n")
-    features, names = read_keel(path)
-    assert features.tolist() == [[1, 0.5], [-2, 30]]
-    assert names.tolist() == ["Iris-b", "Iris-a"]
-    path.write_text("47,100,8\n0,89,2\n")
-    assert read_keel(path)[1].tolist() == ["8", "2"]
+ARFF = """@relation toy\n
+@attribute "UNIQUE_ID" numeric\n@attribute "user" {33, 5}\n@attribute "A" numeric\n@attribute "B" numeric
+@attribute class { Walking , Sitting }\n
+@data\n1,33,.5,10,Walking\n2,5,1.5,?,Sitting\n\n3,5,2.5,30,Sitting\n4,5,2.5,40,Walking;
+"""
 
 
-def test_expressions_have_genes_in_rows(tmp_path: Path) -> None:
-    path = tmp_path / "toy.txt"
-    path.write_text('GENES\tAD\tAD\tNL\n"gene 1"\t1.5\t2\t3\ngene 2\t4\t5\t-6\n')
-    features, names = read_expressions(path)
-    assert features.tolist() == [[1.5, 4], [2, 5], [3, -6]]
-    assert names.tolist() == ["AD", "AD", "NL"]
-
-
-def test_activities_without_number_and_user_and_medians_for_what_is_unknown(tmp_path: Path) -> None:
-    path = tmp_path / "toy.arff"
-    columns = '@attribute "UNIQUE_ID" numeric\n@attribute "user" {33, 5}\n@attribute "A" numeric\n' \
-              '@attribute "B" numeric\n@attribute class { Walking , Sitting }\n'  # fmt: skip
-    rows = "1,33,.5,10,Walking\n2,5,1.5,?,Sitting\n\n3,5,2.5,30,Sitting\n4,5,2.5,40,Walking;\n"
-    path.write_text(f"@relation toy\n\n{columns}\n@data\n{rows}")
-    features, names = read_activities(path)
-    assert features.tolist() == [[0.5, 10], [1.5, 30], [2.5, 30], [2.5, 40]]
-    assert names.tolist() == ["Walking", "Sitting", "Sitting", "Walking"]
+@pytest.mark.parametrize(
+    ("read", "text", "features", "names"),
+    [
+        (read_keel, "1, .5, Iris-b\n-2,30, Iris-a\n\n", [[1, 0.5], [-2, 30]], ["Iris-b", "Iris-a"]),
+        (read_keel, "47,100,8\n0,89,2\n", [[47, 100], [0, 89]], ["8", "2"]),
+        (read_expressions, 'GENES\tAD\tAD\tNL\n"gene 1"\t1.5\t2\t3\ngene 2\t4\t5\t-6\n',
+         [[1.5, 4], [2, 5], [3, -6]], ["AD", "AD", "NL"]),  # genes in rows
+        # Without number and user; the median for what is unknown.
+        (read_activities, ARFF, [[0.5, 10], [1.5, 30], [2.5, 30], [2.5, 40]],
+         ["Walking", "Sitting", "Sitting", "Walking"]),
+    ],
+)  # fmt: skip
+def test_texts_of_others(tmp_path: Path, read: Any, text: str, features: list[Any], names: list[str]) -> None:
+    (tmp_path / "toy.txt").write_text(text)
+    found = read(tmp_path / "toy.txt")
+    assert (found[0].tolist(), found[1].tolist()) == (features, names)
 
 
 def test_wifi_of_one_user_in_the_order_of_time(tmp_path: Path) -> None:
@@ -83,7 +77,6 @@ def test_har_has_training_windows_first_and_names_of_activities(tmp_path: Path) 
     (folder / "test" / "y_test.txt").write_text("2\n")
     data = load_benchmark(which="har", root=tmp_path)
     np.testing.assert_allclose(data.features, np.array([[0.1, -2], [3, 4], [5, 6]]), rtol=1e-6)
-    assert data.labels is not None
     assert data.labels.tolist() == [0, 1, 0]  # SITTING before WALKING
     (folder / "test" / "y_test.txt").unlink()
     with pytest.raises(UserError, match=r"har: y_test\.txt"):
@@ -183,13 +176,6 @@ def test_folds_share_out_the_items_or_the_classes() -> None:
     assert not np.array_equal(parts[0].features, other.features)
 
 
-def test_tables_of_scikit_learn() -> None:
-    data = load_benchmark(which="iris")
-    assert np.array_equal(data.features, load_iris().data.astype(np.float32))
-    digits = load_benchmark(which="digits", classes=[3, 8])
-    assert (digits.num_items, digits.num_features, digits.num_classes) == (183 + 174, 64, 2)
-
-
 @pytest.mark.needs_data
 @pytest.mark.parametrize(
     ("which", "shape", "classes"),
@@ -211,7 +197,6 @@ def test_real_tables(
 ) -> None:
     root = public_data(which.partition("_")[0])
     data = load_benchmark(root=root, which=which)
-    assert data.labels is not None
     assert data.features.shape == shape
     kinds = {"leukaemia": 6, "lung": 5, "activities": 6, "texts": 8, "wifi_1": 4, "wifi_11": 8, "wifi_14": 4}
     assert data.num_classes == kinds.get(which, 26 if which == "letter" else 10)

@@ -14,7 +14,6 @@ from semicrowd.data.sequences import load_sequence, read_home
 
 def test_arms_of_the_pinwheel_are_gaussian_after_unbending() -> None:
     data = load_pinwheel(points_per_class=4000)
-    assert data.labels is not None
     x, y = data.features.T / 10
     # The distance from 0 is nearly the radius (the deviation across is small), which gives the arm's angle.
     distance = np.hypot(x, y)
@@ -29,7 +28,6 @@ def test_arms_of_the_pinwheel_are_gaussian_after_unbending() -> None:
 
 def test_moons_are_two_half_circles_with_noise() -> None:
     data = load_shapes(which="moons", points_per_class=2000)
-    assert data.labels is not None
     assert np.bincount(data.labels).tolist() == [2000, 2000]
     for moon in (data.features[data.labels == 0], np.array([1, 0.5]) - data.features[data.labels == 1]):
         radius = np.hypot(*moon.T)
@@ -124,10 +122,8 @@ def test_real_sequences(
     public_data: Callable[[str], Path], which: str, shape: tuple[int, int], classes: int, changes: int
 ) -> None:
     data = load_sequence(which=which, root=public_data("wifi" if which.startswith("wifi") else "homes"))
-    assert data.labels is not None
     assert (data.features.shape, data.num_classes) == (shape, classes)
     assert np.count_nonzero(np.diff(data.labels)) == changes
     assert set(np.unique(data.features)) == set(range(2 if which.startswith("wifi") else 6))
-    assert data.sequence is not None
     assert not data.sequence.any()
     assert len(data.hashes) == (1 if which.startswith("wifi") else 2)

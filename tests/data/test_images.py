@@ -49,7 +49,6 @@ def test_small_pictures_of_one_size_are_their_own_pixels_in_the_order_of_their_p
     assert data.files == ("a/img10.png", "a/img2.png", "b/2.png")
     assert data.image_shape == (12, 9)
     assert np.array_equal(data.features, [pictures[name].ravel() / np.float32(255) for name in data.files])
-    assert data.labels is not None
     assert (data.labels.tolist(), data.class_names, data.num_classes) == ([0, 0, 1], ("a", "b"), 2)
     assert _load(tmp_path / "a").labels is None
     assert data.hashes == _load(tmp_path).hashes

@@ -1,5 +1,6 @@
 """The user's own tables: what is read, what becomes a feature, and one line for what cannot be."""
 
+import io
 import os
 import zipfile
 from collections.abc import Callable
@@ -26,18 +27,12 @@ def _csv(folder: Path, text: str, **options: Any) -> Dataset:
     return _load(written(folder, text, name="mine.csv"), **options)
 
 
-def _columns(frame: pd.DataFrame) -> Columns:
-    return Columns.of(frame, "mine.csv")[0]
-
-
 def test_columns_with_roles_are_no_features(tmp_path: Path) -> None:
     data = _csv(tmp_path, "x,label,id,sequence,y\n1,rose,007,mon,-2.5\n2e1,NA,NA,mon,0\n.5,rose,08,tue,7\n")
     assert data.features.tolist() == [[1.0, -2.5], [20.0, 0.0], [0.5, 7.0]]
     assert data.features.dtype == np.float64
     assert (data.ids, data.class_names, data.num_classes) == (("007", "NA", "08"), ("NA", "rose"), 2)
-    assert data.labels is not None
     assert data.labels.tolist() == [1, 0, 1]
-    assert data.sequence is not None
     assert data.sequence.tolist() == [0, 0, 1]
     assert list(data.hashes) == ["mine.csv"]
 
@@ -45,7 +40,6 @@ def test_columns_with_roles_are_no_features(tmp_path: Path) -> None:
 def test_other_columns_are_named_for_ids_and_classes_and_left_out(tmp_path: Path) -> None:
     data = _csv(tmp_path, "nick,species,x,y\nzoe,3,1,5\nann,-1,2,6\n", id="nick", label="species", ignore=["y"])
     assert (data.ids, data.class_names, data.features.tolist()) == (("zoe", "ann"), None, [[1], [2]])
-    assert data.labels is not None
     assert data.labels.tolist() == [3, -1]
     # Without a name they are features: nothing is taken for ids that is not called id.
     assert _csv(tmp_path, "customer_id,x\n7,1\n3,2\n").features.tolist() == [[7, 1], [3, 2]]
@@ -60,13 +54,11 @@ def test_keywords_of_pandas_read_other_texts(tmp_path: Path, encoding: str) -> N
     path.write_text(SEMICOLONS, encoding=encoding)
     keywords = {"sep": ";", "decimal": ",", "thousands": ".", "encoding": encoding}
     data = _load(path, read_csv=keywords)
-    assert data.columns is not None
     assert [one.kind for one in data.columns.columns] == ["number", "number", "date"]
     assert data.features[:, :2].tolist() == [[1.5, 1250.5], [2.5, 9.75]]
     path.write_text(SEMICOLONS.replace(";", "\t"), encoding=encoding)
     tabs = path.rename(tmp_path / "mine.tsv")
     np.testing.assert_array_equal(_load(tabs, read_csv={**keywords, "sep": "\t"}).features, data.features)
-    assert data.columns is not None
     path.write_text(SEMICOLONS, encoding=encoding)
     np.testing.assert_array_equal(load_new_items(path, data.columns, keywords).features, data.features)
 
@@ -97,10 +89,21 @@ def test_arrays(tmp_path: Path) -> None:
     np.savez(tmp_path / "mine.npz", features=X, y=["b", "a", "b"], ids=["u", "v", "w"], columns=[b"left", b"right"])
     data = _load(tmp_path / "mine.npz")
     assert (data.ids, data.class_names) == (("u", "v", "w"), ("a", "b"))
-    assert data.columns is not None
     assert data.columns.feature_names == ["left", "right"]
     np.savez(tmp_path / "alone.npz", codes=np.eye(3, dtype=np.float32))
     assert _load(tmp_path / "alone.npz").features.tolist() == np.eye(3).tolist()
+
+
+def _npy(array: np.ndarray) -> bytes:
+    file = io.BytesIO()
+    np.save(file, array, allow_pickle=True)
+    return file.getvalue()
+
+
+def _promising(shape: str) -> bytes:
+    """A .npy file whose header promises more than there is."""
+    header = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
+    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(80)
 
 
 ROWS = "".join(f"{k},{k % 2}\n" for k in range(8))
@@ -122,45 +125,26 @@ REFUSED: dict[str, tuple[str | bytes, dict[str, Any], list[str]]] = {
     "not UTF-8": ("Größe,y\n1,2\n".encode("cp1252"), {}, ["encoding"]),
     "no text": (b"x,y\n1,\xff\x00\n", {}, ["mine.csv"]),
     "no such column": ("nick,x\na,1\n", {"label": "nik"}, ["data.label", "nik", "nick"]),
-}
+    "infinite": (_npy(np.array([[1.0, 2.0], [np.nan, np.inf]])), {}, ["row 1, column 1"]),
+    "complex": (_npy(np.zeros((2, 2), complex)), {}, ["complex"]),
+    "no items": (_npy(np.zeros((0, 2))), {}, ["[0, 2]"]),
+    "objects": (_npy(np.array([[{}, 1]], dtype=object)), {}, ["mine.npy"]),
+    **{f"shape {shape[:12]}": (_promising(shape), {}, ["mine.npy"])
+       for shape in ("(10000000000, 5)", "(50, 4)", "(" * 3000 + ")" * 3000)},
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_a_file_outside_the_documented_form_is_refused_in_one_line(tmp_path: Path, case: str) -> None:
     content, options, named = REFUSED[case]
-    (tmp_path / "mine.csv").write_bytes(content.encode() if isinstance(content, str) else content)
+    content = content.encode() if isinstance(content, str) else content
+    path = tmp_path / ("mine.npy" if content.startswith(b"\x93NUMPY") else "mine.csv")
+    path.write_bytes(content)
     with pytest.raises(UserError) as caught:
-        _load(tmp_path / "mine.csv", **options)
+        _load(path, **options)
     message = str(caught.value)
     assert "\n" not in message
     assert all(name in message for name in named), message
-
-
-@pytest.mark.parametrize(
-    ("array", "named"),
-    [
-        (np.array([[1.0, 2.0], [np.nan, np.inf]]), "row 1, column 1"),
-        (np.zeros((2, 2), complex), "complex"),
-        (np.zeros((0, 2)), r"\[0, 2\]"),
-        (np.array([[{}, 1]], dtype=object), "mine.npy"),
-    ],
-)
-def test_arrays_that_are_no_tables_are_refused(tmp_path: Path, array: np.ndarray, named: str) -> None:
-    np.save(tmp_path / "mine.npy", array, allow_pickle=True)
-    with pytest.raises(UserError, match=named):
-        _load(tmp_path / "mine.npy")
-
-
-@pytest.mark.parametrize("shape", ["(10000000000, 5)", "(50, 4)", "(" * 3000 + ")" * 3000])
-def test_a_header_that_promises_more_than_there_is_is_refused(tmp_path: Path, shape: str) -> None:
-    header = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
-    content = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(80)
-    (tmp_path / "mine.npy").write_bytes(content)
-    with zipfile.ZipFile(tmp_path / "mine.npz", "w") as archive:
-        archive.writestr("X.npy", content)
-    for name in ("mine.npy", "mine.npz"):
-        with pytest.raises(UserError, match=name):
-            _load(tmp_path / name)
 
 
 def test_files_that_are_none_are_refused(tmp_path: Path) -> None:
@@ -173,8 +157,11 @@ def test_files_that_are_none_are_refused(tmp_path: Path) -> None:
     }.items():  # fmt: skip
         with pytest.raises(UserError, match=named):
             _load(tmp_path / name)
+    with zipfile.ZipFile(tmp_path / "header.npz", "w") as archive:
+        archive.writestr("X.npy", _promising("(50, 4)"))
     for name in ("broken.parquet", "broken.xlsx", "broken.npz"):
         (tmp_path / name).write_bytes(b"no table")
+    for name in ("broken.parquet", "broken.xlsx", "broken.npz", "header.npz"):
         with pytest.raises(UserError, match=name):
             read_frame(tmp_path / name)
 
@@ -216,7 +203,6 @@ def test_kinds_of_columns(tmp_path: Path) -> None:
 def test_new_items_are_converted_as_those_of_the_fit(tmp_path: Path) -> None:
     rows = "TRUE,S,1,2020-01-05\nFALSE,38,2,2020-02-28\nmaybe,M,3,2021-01-01\nmaybe,L,,2021-01-01\n" * 9
     data = _csv(tmp_path, "agreed,size,x,day\n" + rows)
-    assert data.columns is not None
     columns = data.columns.with_gaps_filled()
     new = load_new_items(written(tmp_path, "day,size,x,agreed,more\n2022-01-01,38,7,TRUE,1\n,huge,,?,2\n"), columns)
     assert len(new.notes) == 2

@@ -109,11 +109,6 @@ CASES = {
 }  # fmt: skip
 
 
-def test_every_recipe_has_a_case_and_is_short() -> None:
-    assert RECIPES.keys() == CASES.keys()
-    assert all(len(code.strip().splitlines()) <= 10 for code in RECIPES.values())
-
-
 @pytest.mark.filterwarnings("ignore:answers.csv:UserWarning")
 @pytest.mark.parametrize("name", RECIPES)
 def test_a_recipe_gives_the_documented_form(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,4 +141,4 @@ def test_the_example_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     for function in (one for key, one in tests.items() if key.startswith("test_")):
         function()
     assert list(WORKED) == [f"src/semicrowd/methods/{name}.py", "src/semicrowd/methods/__init__.py",
-                            f"conf/model/{name}.yaml", f"tests/estimators/test_{name}.py"]  # fmt: skip
+                            f"conf/model/{name}.yaml", f"tests/methods/test_{name}.py"]  # fmt: skip

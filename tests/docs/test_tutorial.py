@@ -62,7 +62,3 @@ def _run(command: str) -> int:
     untracked = ["logger=none"] if name == "train" else []
     code: int = import_module(COMMANDS[name][0]).main([*arguments, *untracked])
     return code
-
-
-def test_there_are_blocks_of_each_kind() -> None:
-    assert {language for language, _ in BLOCKS} == {"python", "sh", "text"}

@@ -10,14 +10,10 @@ from sklearn.metrics import adjusted_rand_score
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.simulate import tasks, two_coin
-from semicrowd.data import answers as sources
-from semicrowd.data.generated import load_pinwheel
 from semicrowd.errors import UserError
 from semicrowd.estimators.base import CrowdClusterer
 from semicrowd.methods import method
-from semicrowd.methods.bayes import BayesSCDC
 from semicrowd.methods.scdc import SCDC
-from semicrowd.random import stream
 
 Problem = tuple[np.ndarray, PairAnnotations]
 
@@ -103,19 +99,3 @@ def test_a_model_is_fitted_in_a_thread_too(problem: Problem) -> None:
     with ThreadPoolExecutor(1) as pool:
         fitted = pool.submit(SCDC(n_clusters=3, epochs=1, init="cold").fit, features).result()
     assert len(fitted.labels_) == len(features)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", [SCDC, BayesSCDC])
-@pytest.mark.parametrize("answers", ["none", "two_coin"])
-def test_changes_of_a_millionth_leave_the_clusters(kind: type, answers: str) -> None:
-    data = load_pinwheel()
-    given = sources.two_coin(data, pairs_per_annotator=20) if answers != "none" else None
-    first = kind(random_state=0).fit(data.features, given)
-    same = 0
-    for turn in range(10):
-        noise = 1e-6 * stream(turn, "test/rounding").standard_normal(data.features.shape)
-        again = kind(random_state=0).fit((data.features + noise).astype(np.float32), given)
-        alike = adjusted_rand_score(first.labels_, again.labels_)
-        same += again.n_clusters_ == first.n_clusters_ and alike > 0.99
-    assert same >= 9

@@ -129,18 +129,6 @@ def test_facts_are_those_of_data_and_answers() -> None:
     assert Facts.of(features * 2, None) == Facts(3, 2)
 
 
-def test_what_the_answers_say_of_colour_images_weighs_as_their_pixels_do() -> None:
-    """Of BayesSCDC whose networks see them; grey images and tables have weights of their own."""
-    some = replace(CIFAR, num_items=5000)
-    for kind in ("conv", "resnet"):
-        params = of("bayes", some, architecture=kind)
-        assert (params.teach_weight, params.amortisation) == (3072.0, pytest.approx(307.2))
-        assert of("bayes", without_answers(some), architecture=kind).teach_weight == 1.0
-    assert of("bayes", replace(MNIST, num_items=2000), architecture="resnet").teach_weight == 30.0
-    assert of("bayes", some).teach_weight == 30.0
-    assert of("bayes", some, architecture="resnet", teach_weight=2.0).teach_weight == 2.0
-
-
 @BOTH
 @pytest.mark.parametrize("shape", [None, (4, 4)])
 def test_there_are_no_more_clusters_than_items(model: str, shape: tuple[int, int] | None) -> None:

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.cluster import KMeans
 from sklearn.utils import check_array, estimator_checks
@@ -32,10 +31,6 @@ QUICK: dict[str, dict[str, Any]] = {
     "deep_dpm": {"n_warm": 1, "n_epochs": 2, "n_steps": 2},
     "slpd": {"n_restarts": 2},
 }  # fmt: skip
-#: Checks of sparse matrices, of the methods with probabilities.
-SPARSE = dict.fromkeys(
-    ("check_estimator_sparse_array", "check_estimator_sparse_matrix"), "what has predict_proba counts as a classifier",
-)  # fmt: skip
 #: Checks that compare probabilities to 1e-7, after a permutation that is drawn anew in every run and by parts of the
 #: items, and what those in float32 may differ by: rounding, which depends on where in which batch an item stands.
 ORDER, SUBSETS, ROUNDING = "check_methods_sample_order_invariance", "check_methods_subset_invariance", 1e-5
@@ -56,7 +51,7 @@ ONE_OF_EACH_KIND = ("KMeansOnly", "ConstrainedKMeans", "HMM", "DPM", "MCVC", "SL
 def _answers(X: Any) -> np.ndarray | None:
     """Answers i, j, worker, label about the rows of a table; of what is none, nothing: X is what is refused."""
     try:
-        table = check_array(X.toarray() if issparse(X) else X, ensure_min_samples=2)
+        table = check_array(X, ensure_min_samples=2)
     except (TypeError, ValueError):
         return None
     with warnings.catch_warnings():
@@ -91,11 +86,6 @@ def _answered(name: str) -> BaseEstimator:
     return kind(**options)
 
 
-def _expected(estimator: BaseEstimator) -> dict[str, str]:
-    """Checks that this method fails, and why."""
-    return SPARSE if hasattr(estimator, "predict_proba") else {}
-
-
 def _as_close_as_float32(actual: Any, desired: Any, rtol: float = 1e-7, **options: Any) -> None:
     single = np.asarray(actual).dtype == np.float32
     assert_allclose_dense_sparse(actual, desired, rtol=max(rtol, ROUNDING) if single else rtol, **options)
@@ -106,15 +96,7 @@ def _nearly_equal(actual: Any, desired: Any, atol: float, **options: Any) -> Non
     assert_allclose(actual, desired, atol=max(atol, ROUNDING) if single else atol, **options)
 
 
-def _one_sparse_format(matrix: Any) -> Any:
-    """Matrices of every format are made dense in one line before anything else is done: one stands for all."""
-    yield "csr", matrix
-
-
-# Strict: a check that a method has come to pass is expected to fail no longer.
-CHECKS = parametrize_with_checks(
-    [_answered(name) for name in METHODS], expected_failed_checks=_expected, xfail_strict=True
-)
+CHECKS = parametrize_with_checks([_answered(name) for name in METHODS])
 
 
 def _slow_where_shared(case: Any) -> Any:
@@ -125,7 +107,6 @@ def _slow_where_shared(case: Any) -> Any:
     return pytest.param(estimator, check, marks=[*getattr(case, "marks", ()), pytest.mark.slow])
 
 
-@pytest.mark.usefixtures("quick_cotraining")
 @pytest.mark.filterwarnings("ignore:y. labels of items are not used")
 @pytest.mark.parametrize(CHECKS.args[0], [_slow_where_shared(case) for case in CHECKS.args[1]], **CHECKS.kwargs)
 def test_scikit_learn(estimator: BaseEstimator, check: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,8 +114,7 @@ def test_scikit_learn(estimator: BaseEstimator, check: Any, monkeypatch: pytest.
         monkeypatch.setattr(estimator_checks, "assert_allclose_dense_sparse", _as_close_as_float32)
     if check.func.__name__ == SUBSETS:
         monkeypatch.setattr(estimator_checks, "assert_allclose", _nearly_equal)
-    monkeypatch.setattr(estimator_checks, "_generate_sparse_data", _one_sparse_format)
-    monkeypatch.setattr("semicrowd.methods.deep_dpm.WIDTH", 8)
+    monkeypatch.setattr("semicrowd.methods.deep_dpm.estimator.WIDTH", 8)
     check(estimator)
 
 

@@ -4,16 +4,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from semicrowd.crowd import simulate
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.data import Dataset
-from semicrowd.evaluation.held_out import SHARE, gain, split
 from semicrowd.evaluation.scores import Likeliest, score
 from semicrowd.figures.images import cluster_images
-from semicrowd.result import Assignment, Restarts, Result
+from semicrowd.result import Assignment, Restarts, Result, Verdict
 
 LABELS = np.array([0, 0, 0, 1, 1, 1], np.int64)
 #: Clusters of three restarts: all in one, one item wrong, all right. The second has the highest ELBO.
@@ -86,7 +85,6 @@ def test_a_method_without_restarts_has_no_scores_of_them_and_a_test_split_its_ow
 
 def test_workers_are_those_of_the_best_restart_and_unknown_truth_is_left_out() -> None:
     result = score(FOUND, data(), answers())
-    assert result.workers is not None
     assert result.workers["sensitivity"].tolist() == pytest.approx([0.8, 0.75])
     assert result.workers["pairs"].tolist() == [1, 1]
     assert result.workers["weight"][0] == pytest.approx(np.log(0.8 / 0.2) + np.log(0.75 / 0.25))
@@ -111,17 +109,6 @@ def test_ranks_are_those_of_the_annotators_who_err() -> None:
     assert scores["workers/specificity_rank"] == pytest.approx(expected)
 
 
-def test_clusters_without_a_pair_of_a_kind_say_nothing_of_it() -> None:
-    """All in one cluster, and hard: no annotator has seen a pair of two kinds."""
-    found = replace(five_annotators(), final=Assignment.hard(np.zeros(6)))
-    known = PairAnnotations.from_arrays([0, 0, 1, 1, 2], [1, 3, 2, 4, 5], range(5), [1] * 5, num_items=6)
-    result = score(found, data(), known)
-    assert result.workers is not None
-    assert result.workers["observed_specificity"].isna().all()
-    assert result.scores["workers/observed_sensitivity_mae"] == 0  # of the two who were asked about a pair of one kind
-    assert not any("observed_specificity" in name for name in result.scores)
-
-
 def test_answers_that_there_are_compare_with_what_is_right_in_them() -> None:
     """Three annotators of pairs of items 0, 1, 2, of one kind, and 3; by q item 2 is with item 3 at three quarters."""
     q = np.array([[1, 0], [1, 0], [0.25, 0.75], [0, 1], [0, 1], [0, 1]])
@@ -132,7 +119,6 @@ def test_answers_that_there_are_compare_with_what_is_right_in_them() -> None:
     quality = np.full((1, 3, 2), 5.0)
     labels = np.array([0, 0, 0, 1, 1, 1])
     result = score(replace(found, workers=WorkerPosterior(quality, quality)), data(labels), known)
-    assert result.workers is not None
     # Pairs of one kind: of the first (0, 1) right, (0, 2) wrong: 1 of 1.25; of the second .25 and .75 right; of the
     # third .25 of a pair, which is less than half of one.
     assert result.workers["observed_sensitivity"].tolist() == pytest.approx([1 / 1.25, 1.0, np.nan], nan_ok=True)
@@ -142,6 +128,9 @@ def test_answers_that_there_are_compare_with_what_is_right_in_them() -> None:
     assert result.scores["workers/observed_sensitivity_mae"] == pytest.approx(0.3 / 2)
     assert result.scores["workers/observed_specificity_mae"] == pytest.approx((0.5 - 1 / 2.75) / 2)
     assert "workers/sensitivity_mae" not in result.scores  # what they are in the long run is not known
+    # All in one cluster: there is no pair of two kinds.
+    one = replace(found, final=Assignment.hard(np.zeros(6)), workers=WorkerPosterior(quality, quality))
+    assert not any("observed_specificity" in name for name in score(one, data(labels), known).scores)
 
 
 def _found() -> tuple[Assignment, np.ndarray]:
@@ -164,16 +153,13 @@ def test_each_cluster_in_use_shows_its_ten_likeliest_images_the_largest_cluster_
         np.testing.assert_array_equal(found.probability[row], assignment.probability[best])
 
 
-def test_a_small_cluster_has_white_places() -> None:
+def test_a_small_cluster_has_white_places_and_without_probabilities_the_first_images_come_first() -> None:
     found = Likeliest.of(Assignment(np.array([0, 0, 1]), np.array([0.5, 0.9, 1.0])), np.zeros((3, 4), np.float32))
     assert found.probability[0, :2].tolist() == [0.9, 0.5]
     assert np.isnan(found.probability[0, 2:]).all()
     assert found.images[0].tolist() == [[0.0] * 4] * 2 + [[1.0] * 4] * 8
-
-
-def test_methods_without_probabilities_show_their_first_images() -> None:
-    found = Likeliest.of(Assignment.hard(np.zeros(30, int)), np.arange(30.0)[:, None] / 30)
-    assert found.images[0, :, 0].tolist() == (np.arange(10.0) / 30).astype(np.float32).tolist()
+    hard = Likeliest.of(Assignment.hard(np.zeros(30, int)), np.arange(30.0)[:, None] / 30)
+    assert hard.images[0, :, 0].tolist() == (np.arange(10.0) / 30).astype(np.float32).tolist()
 
 
 def test_they_come_back_from_a_run_and_are_drawn(tmp_path: Path) -> None:
@@ -181,102 +167,20 @@ def test_they_come_back_from_a_run_and_are_drawn(tmp_path: Path) -> None:
     found = Likeliest.of(*_found())
     found.write(tmp_path)
     again = Likeliest.read(tmp_path)
-    assert again is not None
     np.testing.assert_array_equal(again.clusters, found.clusters)
     np.testing.assert_allclose(again.images, found.images, atol=1e-3)
     figure = cluster_images(again.images, again.clusters, again.share, (3, 2, 2), "a title")
     names = [text.get_text() for text in figure.axes[0].get_yticklabels()]
     assert [name.split(":")[0] for name in names] == ["cluster 3", "cluster 0"]
     picture = figure.axes[0].images[0].get_array()
-    assert picture is not None
     # A pixel of grey between images of two by two.
     first = np.asarray(picture)[1:3, 1:3].transpose(2, 0, 1).ravel()
     assert first == pytest.approx(found.images[0, 0], abs=1e-3)
 
 
-KINDS = np.repeat(np.arange(4), 50)
-
-
-def pairs(rate: float, seed: int) -> PairAnnotations:
-    """2400 answers of six people."""
-    return simulate.two_coin(
-        KINDS, np.random.default_rng(seed), num_annotators=6, pairs_per_annotator=400, num_annotated=150,
-        sensitivity=rate, specificity=rate,
-    )  # fmt: skip
-
-
-def tasks(seed: int) -> PairAnnotations:
-    """A hundred and twenty tasks of eight items each, by five people."""
-    return simulate.tasks(
-        KINDS, np.random.default_rng(seed), num_annotators=5, num_tasks=120, task_size=8, num_annotated=100,
-        sensitivity=0.85, specificity=0.9,
-    )  # fmt: skip
-
-
-def units(answers: PairAnnotations) -> list[tuple[int, ...]]:
-    if answers.task is not None:
-        return [(int(one),) for one in answers.task]
-    return [(min(i, j), max(i, j)) for i, j in zip(answers.i.tolist(), answers.j.tolist(), strict=True)]
-
-
-def rows(answers: PairAnnotations) -> list[tuple[int, ...]]:
-    return sorted(zip(*(getattr(answers, name).tolist() for name in ("i", "j", "worker", "label")), strict=True))
-
-
-def parts_of(answers: PairAnnotations) -> tuple[PairAnnotations, PairAnnotations]:
-    """Training answers and those held out, which there must be."""
-    parts = split(answers)
-    assert parts is not None
-    return parts
-
-
-@pytest.mark.parametrize("answers", [pairs(0.85, 0), tasks(0)], ids=["pairs", "tasks"])
-def test_a_tenth_is_held_out_as_a_whole_always_the_same_and_nobody_is_left_without(answers: PairAnnotations) -> None:
-    told, asked = parts_of(answers)
-    assert sorted(rows(told) + rows(asked)) == rows(answers)
-    whole = len(set(units(answers)))
-    if answers.task is None:
-        assert not set(units(told)) & set(units(asked))
-        assert len(set(units(asked))) == round(SHARE * whole)
-    else:
-        assert (told.num_tasks, asked.num_tasks) == (whole - round(SHARE * whole), round(SHARE * whole))
-    assert set(told.worker.tolist()) == set(range(answers.num_annotators))
-    assert rows(parts_of(answers)[1]) == rows(asked)
-
-
-def test_too_few_answers_are_not_split() -> None:
-    assert split(PairAnnotations.from_arrays([0] * 50, [1] * 50, range(50), [1] * 50, num_items=2)) is None
-    few = PairAnnotations.from_arrays(range(20), range(1, 21), [0] * 20, [1] * 20, num_items=21)
-    assert split(few) is None
-
-
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("make", [lambda seed: pairs(0.85, seed), tasks], ids=["pairs", "tasks"])
-def test_good_clusters_are_above_worse_ones_and_those_above_random_ones(make: object, seed: int) -> None:
-    parts = parts_of(make(seed))  # type: ignore[operator]
-    rng = np.random.default_rng(seed)
-    worse = np.where(rng.random(200) < 0.35, rng.integers(4, size=200), KINDS)
-    good, middling, random = (gain(kinds, *parts) for kinds in (KINDS, worse, rng.permutation(KINDS)))
-    assert good.nats > middling.nats > random.nats
-    assert good.real
-    assert abs(random.nats) < max(3 * random.error, 0.01)
-    one_hot = np.eye(4)[KINDS]
-    assert gain(one_hot, *parts) == pytest.approx(good)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_nothing_is_gained_where_answers_are_chance_even_by_clusters_made_from_them(seed: int) -> None:
-    parts = told, _ = parts_of(pairs(0.5, seed))
-    # Each item goes with those that it was called the same as: the answers told agree, new ones do not.
-    fitted = np.random.default_rng(seed).integers(4, size=200)
-    sign = 2.0 * told.label - 1
-    for _ in range(10):
-        for item in range(200):
-            of_i, of_j = told.i == item, told.j == item
-            fitted[item] = np.argmax(
-                np.bincount(fitted[told.j[of_i]], sign[of_i], 4) + np.bincount(fitted[told.i[of_j]], sign[of_j], 4)
-            )
-    assert np.mean((fitted[told.i] == fitted[told.j]) == told.label) > 0.55
-    for kinds in (KINDS, fitted):
-        found = gain(kinds, *parts)
-        assert abs(found.nats) < max(3 * found.error, 0.01)
+def test_evidence_and_probable_numbers_of_clusters_are_scores() -> None:
+    posterior = pd.DataFrame({"clusters": [1, 2, 3], "probability": [0.001, 0.2, 0.799], "evidence": [0.0, 5.0, 6.0]})
+    table = pd.DataFrame({"candidate": ["one"], "clusters": [3], "evidence": [12.5], "behind": 0.0, "agreement": 1.0})
+    known = replace(FOUND, verdict=Verdict("one", table, posterior, 12.5, 2, 3), posterior=posterior)
+    added = score(known, data(), None).scores.items() - score(FOUND, data(), None).scores.items()
+    assert added == {("answers/evidence", 12.5), ("clusters/probability_2", 0.2), ("clusters/probability_3", 0.799)}

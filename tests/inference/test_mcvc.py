@@ -12,10 +12,7 @@ from torch import Tensor
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.batch import AnswerGraph
-from semicrowd.expfam import dirichlet
-from semicrowd.inference import slpd_sums
-from semicrowd.inference.mcvc import Experts, Prior, answer_weight, bound, evidence, initial_experts, update, used_views
-from semicrowd.inference.slpd import Clusters, densities, samples_of, sweep
+from semicrowd.inference.mcvc import Experts, Prior, bound, initial_experts, update, used_views
 from semicrowd.random import stream, torch_stream
 
 PRIOR = Prior(torch.tensor([9.0, 0.0], dtype=torch.float64), torch.tensor([0.0, 0.0], dtype=torch.float64))
@@ -148,22 +145,6 @@ def test_updates_never_lower_the_bound(seed: int) -> None:
         last = now
 
 
-def test_everything_in_one_cluster_is_a_fixed_point_that_explains_nothing() -> None:
-    # Why the annotators are held at their prior in the first steps.
-    i, j = np.triu_indices(6, k=1)
-    label = np.tile([1, 0], 15)
-    pairs = PairAnnotations.from_arrays(np.tile(i, 2), np.tile(j, 2), np.repeat([0, 1], 15), label, num_items=6)
-    graph = pairs.index.graph
-    eta = torch.nn.functional.one_hot(torch.zeros(1, 1, 6, dtype=torch.int64), 3).double()
-    agreement, neighbours = graph.agreement(eta)
-    experts = update(initial_experts(torch.ones(1, 2, 1, dtype=torch.float64), PRIOR), agreement, graph.counts, PRIOR)
-    # Half of the answers are "same", half "different": a sensitivity near one half.
-    shapes = experts.sensitivity[0] + 1
-    np.testing.assert_allclose((shapes[:, 0] / shapes.sum(-1)).numpy(), [(10 + 8) / 26, (10 + 7) / 26])
-    # Whatever an item joins, its pull is to the cluster of the others.
-    assert (graph.pull(neighbours, answer_weight(experts))[..., 1:] == 0).all()
-
-
 def test_views_that_nobody_uses_are_dropped() -> None:
     view = torch.tensor(
         [[[0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 1.0, 0.0]], [[0.0, 0.4, 0.0, 0.6], [0.0, 0.5, 0.0, 0.5]]],
@@ -173,69 +154,3 @@ def test_views_that_nobody_uses_are_dropped() -> None:
     assert used_views(experts)[:, 0].tolist() == [2, 3]
     assert used_views(experts).shape == (2, 2)
     assert used_views(experts)[1].tolist() == [3, 1]
-
-
-def test_evidence_is_that_of_every_annotator_and_answer() -> None:
-    """Eq. 14 for a Beta posterior: E ln α, E ln(1 − α) by their closed form, the digamma function."""
-    shapes = torch.tensor([[[3.0, 2.0], [8.0, 1.0]], [[4.0, 4.0], [2.0, 5.0]]], dtype=torch.float64)
-    sensitivity, specificity = (dirichlet.to_natural(shape[None]) for shape in shapes)
-    start = initial_experts(torch.ones(1, 2, 1, dtype=torch.float64), PRIOR)
-    weight, offset = evidence(start._replace(sensitivity=sensitivity, specificity=specificity))
-    psi = torch.digamma
-    for m in range(2):
-        (a, b), (c, d) = shapes[0, m], shapes[1, m]
-        log_a, log_not_a = psi(a) - psi(a + b), psi(b) - psi(a + b)
-        log_b, log_not_b = psi(c) - psi(c + d), psi(d) - psi(c + d)
-        torch.testing.assert_close(weight[0, m], torch.stack([log_not_a - log_b, log_a - log_not_b]))
-        torch.testing.assert_close(offset[0, m], torch.stack([log_b, log_not_b]))
-
-
-def test_a_prior_of_each_annotator() -> None:
-    """One of two annotators is taken to say the opposite: as if their answers and shapes were mirrored."""
-    pairs = _pairs(6, 2, 20, 3)
-    graph = pairs.index.graph
-    agreement = graph.agreement(_eta((1, 1, len(graph.items), 3), 3))[0]
-    quality = torch.stack([PRIOR.quality, PRIOR.quality.flip(-1)])[None]
-    mixed = Prior(quality, PRIOR.stick)
-    view = torch.ones(1, 2, 1, dtype=torch.float64)
-    both = update(initial_experts(view, mixed), agreement, graph.counts, mixed)
-    plain = update(initial_experts(view, PRIOR), agreement, graph.counts, PRIOR)
-    torch.testing.assert_close(both.sensitivity[:, 0], plain.sensitivity[:, 0])
-    torch.testing.assert_close(both.specificity[:, 1] - plain.specificity[:, 1], torch.tensor([[-9.0, 9.0]]).double())
-
-
-def test_exponentials_are_those_of_numpy() -> None:
-    rng = np.random.default_rng(0)
-    x = -np.concatenate([rng.random(3000), 700 * rng.random(3000), [0.0, 708.0]])
-    found = x.copy()
-    slpd_sums.exponentials(found, np.empty(len(x), np.int64))
-    np.testing.assert_allclose(found, np.exp(x), rtol=4e-16)
-    far = np.array([-1e4, -np.inf])
-    slpd_sums.exponentials(far, np.empty(2, np.int64))
-    assert (far < 1e-300).all()
-
-
-@pytest.mark.parametrize("missing", [0.0, 0.2])
-@pytest.mark.parametrize(("samples", "features"), [(700, 4), (3, 900)])
-def test_sums_are_those_of_q(samples: int, features: int, missing: float) -> None:
-    """Of samples that are many pieces, or one each; some values are far from all clusters."""
-    rng, fits, clusters, blocks = np.random.default_rng(0), 2, 3, 3
-    values = torch.from_numpy(8 * rng.normal(size=(fits, samples, features)))
-    there = torch.from_numpy(rng.random(values.shape) >= missing)
-    block = torch.from_numpy(np.concatenate([np.arange(blocks), rng.integers(blocks, size=samples - blocks)]))
-    given = samples_of(values, block.expand(fits, -1), there if missing else None)
-    mean = torch.from_numpy(rng.normal(size=(fits, clusters, features)))
-    theta = Clusters(mean, torch.full_like(mean, 0.05), torch.ones(fits, clusters, dtype=torch.float64))
-    gamma = torch.from_numpy(1 + rng.random((fits, blocks, clusters)))
-    found = sweep(given, theta, gamma)
-    quadratic, linear, constant = (part[:, None] for part in densities(theta))
-    x = given.values[:, :, None]
-    of_block = torch.digamma(gamma) - torch.digamma(gamma.sum(-1, keepdim=True))
-    logits = quadratic * x**2 + linear * x + constant + of_block[:, block][..., None]  # [F, D, K, G]
-    q = logits.softmax(2) * there[:, :, None]
-    for sums, expected in zip(found[1:4], (q, q * x, q * x**2), strict=True):
-        torch.testing.assert_close(sums, expected.sum(1), rtol=1e-12, atol=1e-10)
-    total = torch.zeros_like(gamma).index_add(1, block, q.sum(-1))
-    torch.testing.assert_close(found.block, total, rtol=1e-12, atol=1e-10)
-    normaliser = (logits.logsumexp(2) * there).sum((1, 2))
-    torch.testing.assert_close(found.log_normaliser, normaliser, rtol=1e-12, atol=1e-10)

@@ -183,8 +183,12 @@ def test_local_kl_divergences_match_the_closed_forms() -> None:
 
 def cases() -> list[tuple[str, torch.Tensor]]:
     mixed = 4 * normal(1, 6, seed=2)
-    return [("cannot-links", torch.full((1, 6), -4.0).double()), ("must-links", torch.full((1, 6), 4.0).double()),
-            ("mixed", mixed), ("strong", 30 * mixed)]
+    return [
+        ("cannot-links", torch.full((1, 6), -4.0).double()),
+        ("must-links", torch.full((1, 6), 4.0).double()),
+        ("mixed", mixed),
+        ("strong", 30 * mixed),
+    ]
 
 
 @pytest.mark.parametrize("dense_nodes", [0, 512])
@@ -246,15 +250,6 @@ def test_two_nodes_under_a_strong_cannot_link_do_not_flip_for_ever() -> None:
     parted = infer_local(r, flat, graph, 200, 1e-10, start=start).probabilities[0]
     assert parted[0, 0] > 0.9
     assert parted[1, 1] > 0.9
-
-
-def test_dense_and_sparse_graphs_send_the_same_messages(monkeypatch: pytest.MonkeyPatch) -> None:
-    weight, q = normal(2, 6), normal(2, 4, 3).softmax(-1)
-    dense = graph_of(ALL_PAIRS, weight, 4)
-    monkeypatch.setattr("semicrowd.inference.graph.DENSE_NODES", 0)
-    sparse = graph_of(ALL_PAIRS, weight, 4)
-    torch.testing.assert_close(dense.messages(q), sparse.messages(q))
-    torch.testing.assert_close(dense.agreement(q), sparse.agreement(q))
 
 
 def test_gradients_of_the_live_pass_match_finite_differences_of_one_more_sweep() -> None:

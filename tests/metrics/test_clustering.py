@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from itertools import combinations, permutations
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
-from sklearn.metrics import v_measure_score
+from sklearn.metrics import balanced_accuracy_score, f1_score
 from torchmetrics.functional.classification import binary_calibration_error
 from torchmetrics.functional.clustering import (
     adjusted_mutual_info_score,
@@ -53,13 +53,12 @@ def test_accuracy_is_the_best_of_all_matchings(num_classes: int, num_clusters: i
 
 
 @given(CLUSTERINGS)
-def test_no_name_and_no_order_of_items_matters_and_nmi_is_the_v_measure(pair: tuple[np.ndarray, np.ndarray]) -> None:
+def test_no_name_and_no_order_of_items_matters(pair: tuple[np.ndarray, np.ndarray]) -> None:
     labels, clusters = pair
     rng = np.random.default_rng(0)
     order = rng.permutation(len(labels))
     renamed = rng.permutation(20)[clusters]
     scores = clustering_scores(labels, clusters)
-    assert scores["nmi"] == pytest.approx(v_measure_score(labels, clusters), abs=1e-9)
     assert clustering_scores(labels[order], renamed[order]) == pytest.approx(scores, abs=1e-9)
     assert clustering_scores(clusters, labels)["acc"] == scores["acc"]
     largest = np.bincount(np.unique(labels, return_inverse=True)[1]).max()
@@ -93,21 +92,15 @@ def test_purity_is_the_accuracy_of_naming_each_cluster_by_its_most_frequent_clas
     assert clustering_scores(labels, clusters)["purity"] == pytest.approx(np.mean(labels == named))
 
 
-def test_adjusted_rand_index_and_f_measure_count_pairs() -> None:
-    rng = np.random.default_rng(3)
-    labels = rng.integers(3, size=60)
-    clusters = np.where(rng.random(60) < 0.7, labels, rng.integers(3, size=60))
-    upper = np.triu_indices(60, k=1)
-    same_class = (labels[:, None] == labels)[upper]
-    same_cluster = (clusters[:, None] == clusters)[upper]
-    both, expected = np.sum(same_class & same_cluster), same_class.sum() * same_cluster.sum() / len(same_class)
-    index = (both - expected) / ((same_class.sum() + same_cluster.sum()) / 2 - expected)
-    scores = clustering_scores(labels, clusters)
-    assert scores["ari"] == pytest.approx(index, abs=1e-12)
-    precision, recall = np.mean(same_class[same_cluster]), np.mean(same_cluster[same_class])
-    assert scores["f1"] == pytest.approx(2 * precision * recall / (precision + recall), abs=1e-12)
-    assert clustering_scores(labels, np.arange(60))["f1"] == 0
-    assert clustering_scores(np.arange(60), np.arange(60))["f1"] == 0  # there is no pair to find
+@given(CLUSTERINGS)
+def test_the_f_measure_and_the_balanced_rand_index_count_pairs(pair: tuple[np.ndarray, np.ndarray]) -> None:
+    upper = np.triu_indices(len(pair[0]), k=1)
+    same_class, same_cluster = ((one[:, None] == one)[upper] for one in pair)
+    f1 = f1_score(same_class, same_cluster, zero_division=0)
+    assert clustering_scores(*pair)["f1"] == pytest.approx(f1, abs=1e-12)
+    expected = balanced_accuracy_score(same_class, same_cluster) if len(np.unique(same_class)) == 2 else (
+        np.mean(same_class == same_cluster))  # fmt: skip
+    assert balanced_rand_index(*pair) == pytest.approx(expected, abs=1e-12)
 
 
 def test_cluster_counts() -> None:
@@ -120,17 +113,6 @@ def test_cluster_counts() -> None:
     assert cluster_counts(np.zeros(10, int), 50) == {"occupied": 1, "used": 1, "effective": 1.0}
     # An empty cluster is not in use, however few the items.
     assert cluster_counts(np.array([0, 1]), 3)["used"] == 2
-
-
-@given(CLUSTERINGS)
-def test_the_balanced_rand_index_counts_pairs(pair: tuple[np.ndarray, np.ndarray]) -> None:
-    labels, clusters = (one.tolist() for one in pair)
-    rights: dict[bool, list[bool]] = {True: [], False: []}
-    for i, j in combinations(range(len(labels)), 2):
-        same = labels[i] == labels[j]
-        rights[same].append(same == (clusters[i] == clusters[j]))
-    expected = np.mean([np.mean(right) for right in rights.values() if right])
-    assert balanced_rand_index(*pair) == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -161,10 +143,6 @@ def test_mean_absolute_error_over_those_whose_truth_is_known() -> None:
     assert math.isnan(worker_recovery(estimated, np.full(3, math.nan)))
 
 
-def test_a_missing_estimate_is_not_hidden() -> None:
-    assert math.isnan(worker_recovery(np.array([math.nan, 0.9]), np.array([0.8, 0.9])))
-
-
 def test_rank_is_spearmans_over_those_who_err() -> None:
     rng = np.random.default_rng(0)
     estimated, true = rng.permutation(40) / 40, rng.permutation(40) / 40
@@ -175,11 +153,6 @@ def test_rank_is_spearmans_over_those_who_err() -> None:
     # Who is never wrong, and whose truth is not known, has no part in it.
     more = np.r_[estimated, 0.1, 0.2, 0.3], np.r_[true, 1.0, 1.0, math.nan]
     assert worker_rank(*more) == pytest.approx(expected)
-
-
-def test_rank_with_ties_is_the_correlation_of_mean_ranks() -> None:
-    rank = worker_rank(np.array([0.3, 0.5, 0.5, 0.9]), np.array([0.2, 0.2, 0.8, 0.6]))
-    assert rank == pytest.approx(np.corrcoef([1, 2.5, 2.5, 4], [1.5, 1.5, 4, 3])[0, 1])
 
 
 @pytest.mark.parametrize(
@@ -193,12 +166,8 @@ def test_rank_with_ties_is_the_correlation_of_mean_ranks() -> None:
 )
 def test_no_rank_where_it_is_not_defined(estimated: list[float], true: list[float]) -> None:
     assert worker_rank(np.array(estimated), np.array(true)) is None
-
-
-def test_a_missing_estimate_is_not_hidden_from_the_rank() -> None:
-    rank = worker_rank(np.array([math.nan, 0.9, 0.8, 0.7]), np.array([0.8, 0.9, 0.7, 0.6]))
-    assert rank is not None
-    assert math.isnan(rank)
+    missing = worker_rank(np.array([math.nan, 0.9, 0.8, 0.7]), np.array([0.8, 0.9, 0.7, 0.6]))
+    assert math.isnan(missing), "it is not hidden"
 
 
 def test_items_are_right_under_the_best_match_whatever_the_clusters_are_called() -> None:
@@ -218,13 +187,7 @@ def test_the_calibration_error_is_that_of_torchmetrics() -> None:
     right = torch.from_numpy((clusters == labels).astype(int))
     expected = binary_calibration_error(torch.from_numpy(probability), right, n_bins=15, norm="l1")
     assert calibration_error(labels, clusters, probability) == pytest.approx(float(expected), abs=1e-9)
-
-
-def test_certainty_that_is_right_half_the_time_is_off_by_a_half() -> None:
-    labels = np.repeat([0, 1], 50)
-    assert calibration_error(labels, labels, np.ones(100)) == 0
-    assert calibration_error(labels, np.zeros(100, int), np.ones(100)) == pytest.approx(0.5)
-    assert np.isnan(calibration_error(labels, labels, np.full(100, np.nan)))
+    assert np.isnan(calibration_error(labels, labels, np.full(500, np.nan)))
 
 
 def test_ninety_per_cent_of_the_central_intervals_of_a_beta_hold_its_draws() -> None:

@@ -9,9 +9,7 @@ from numpy.testing import assert_allclose
 from scipy import stats
 from tests.small_fits import SmallFit
 
-from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.expfam import dirichlet, normal_inverse_wishart
-from semicrowd.expfam.shared_prior import HYPERPRIOR_SD
 from semicrowd.inference.mixture import mixture_prior
 from semicrowd.models import bayes as bayes_module
 from semicrowd.models.bayes import STEP_TOLERANCE, BayesSCDC
@@ -27,7 +25,6 @@ Build = Callable[..., Fit]
 def full_batch(fit: Fit) -> Batch:
     """All items and all answers, each with weight one."""
     graph = fit.data.answers
-    assert graph is not None
     rest = np.setdiff1d(np.arange(fit.data.num_items), fit.annotations.annotated)
     items = torch.cat([graph.items, torch.from_numpy(rest)])
     return Batch(items, torch.ones(len(items)), graph, step=0)
@@ -144,7 +141,6 @@ def test_refits_of_the_annotators_are_equations_28_and_29_on_all_answers(bayes: 
     before = {name: eta.detach().clone() for name, eta in model.globals.eta.items()}
     expected = {name: model.globals.prior(name).expand_as(eta).numpy().copy() for name, eta in before.items()}
     q, batch = model.infer(part, (20, 1e-3))[0].probabilities.double().numpy(), part.answers
-    assert batch is not None
     for r in range(2):
         for i, j, worker, label in zip(batch.i, batch.j, batch.worker, batch.label, strict=True):
             same = q[r, i] @ q[r, j]
@@ -178,37 +174,6 @@ def test_new_items_are_assigned_as_by_their_posterior(bayes: Build, monkeypatch:
     torch.testing.assert_close(fit.model.assign(fit.features), expected, rtol=0, atol=1e-3)
 
 
-def test_answers_move_annotated_items(bayes: Build) -> None:
-    """Two far points that everybody calls the same end together with their answers, apart without."""
-    fit = bayes(init_epochs=40)
-    fit.begin()
-    alone = fit.model.posterior(fit.features).probabilities[0]
-    first, other = 0, int((alone.argmax(1) != alone[0].argmax()).nonzero()[0])
-    crowd = PairAnnotations.from_arrays(
-        np.full(60, first), np.full(60, other), np.arange(60) % 6, np.ones(60, int), num_items=fit.data.num_items
-    )
-    together = fit.model.annotated_posterior(fit.features, crowd).probabilities[0]
-    assert together[0].argmax() == together[1].argmax()
-
-
-def test_annotators_are_reported_by_their_beta_posteriors(bayes: Build) -> None:
-    model = bayes(restarts=2).model
-    shape = 1 + 9 * torch.rand(2, 6, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    model.globals.eta["sensitivity"].data.copy_(dirichlet.to_natural(shape))
-    workers = model.workers()
-    assert workers is not None
-    posterior = stats.beta(shape[..., 0].numpy(), shape[..., 1].numpy())
-    assert_allclose(workers.mean()[0], posterior.mean())
-    assert_allclose(np.moveaxis(workers.interval(0.8)[0], -1, 0), posterior.interval(0.8))
-
-
-def test_expected_weights_are_those_of_the_dirichlet(bayes: Build) -> None:
-    model = bayes(restarts=2).model
-    concentration = dirichlet.to_standard(model.globals.eta["pi"].detach())
-    for r in range(2):
-        assert_allclose(model.cluster_weights()[r], stats.dirichlet(concentration[r].numpy()).mean(), rtol=1e-6)
-
-
 def test_generated_samples_come_from_their_cluster(bayes: Build) -> None:
     """With a linear decoder the samples' mean is the image of the component's location."""
     model = bayes().model
@@ -219,7 +184,6 @@ def test_generated_samples_come_from_their_cluster(bayes: Build) -> None:
             parameter.zero_()
     location = normal_inverse_wishart.to_standard(model.globals.eta["components"].detach())[0]
     samples = model.sample(4000, torch.Generator().manual_seed(0))[0].double()
-    assert net.skip is not None
     expected = location[0] @ net.skip[0].detach().double()
     error = samples.std(1) / 4000**0.5
     assert ((samples.mean(1) - expected).abs() < 5 * error).all()
@@ -242,42 +206,3 @@ def test_the_priors_and_first_values_of_the_appendix(bayes: Build) -> None:
     first = normal_inverse_wishart.to_standard(model.globals.eta["components"].detach())[0].numpy()
     assert stats.kstest(first.ravel(), stats.norm(0, 3).cdf).pvalue > 0.01
     assert (dirichlet.to_standard(model.globals.eta["sensitivity"].detach()) == torch.tensor([10.0, 1.0])).all()
-
-
-def test_the_annotators_prior_is_the_mode_of_its_posterior(bayes: Build) -> None:
-    """Against scipy's Beta-binomial on a grid, with the hyperprior's density."""
-    model = bayes().model
-    counts = torch.tensor([[60, 1], [50, 12], [61, 0], [40, 2], [30, 30], [70, 3]], dtype=torch.float64)
-    before = model.globals.prior("sensitivity").clone()
-    model.globals.eta["sensitivity"].data.copy_(counts[None] + before)
-    model.globals.eta["specificity"].data.copy_(counts[None] + model.globals.prior("specificity"))
-    model.globals.fit_annotator_priors()
-    fitted = model.globals.prior("sensitivity")
-    torch.testing.assert_close(model.globals.eta["sensitivity"].detach() - fitted, counts[None])
-
-    def objective(log_a: float, log_b: float) -> float:
-        n, yes = counts.sum(1).numpy(), counts[:, 0].numpy()
-        likelihood = stats.betabinom(n, np.exp(log_a), np.exp(log_b)).logpmf(yes).sum()
-        return float(likelihood + stats.norm(0, HYPERPRIOR_SD).logpdf([log_a, log_b]).sum())
-
-    log_a, log_b = np.log(dirichlet.to_standard(fitted)[0, 0].numpy())
-    best = objective(log_a, log_b)
-    for step_a in (-0.05, 0, 0.05):
-        for step_b in (-0.05, 0, 0.05):
-            assert objective(log_a + step_a, log_b + step_b) <= best + 1e-6
-    assert log_a != pytest.approx(0, abs=0.1)
-
-
-def test_perfect_answers_keep_the_prior_within_its_bounds(bayes: Build) -> None:
-    model = bayes().model
-    for name in ("sensitivity", "specificity"):
-        perfect = torch.tensor([60.0, 0.0], dtype=torch.float64)
-        model.globals.eta[name].data.copy_(model.globals.prior(name) + perfect)
-    model.globals.fit_annotator_priors()
-    shape = dirichlet.to_standard(model.globals.prior("sensitivity"))
-    assert (shape > 0.01).all()
-    assert (shape < 100).all()
-    workers = model.workers()
-    assert workers is not None
-    low, high = workers.interval(0.9)[0][0, 0]
-    assert 0.9 < low < workers.mean()[0][0, 0] <= high <= 1

@@ -9,12 +9,9 @@ from scipy.ndimage import gaussian_filter, rotate
 from tests.small_fits import SmallFit, small_fit
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.crowd.simulate import two_coin
 from semicrowd.data import Dataset
 from semicrowd.expfam import gaussian
-from semicrowd.metrics import clustering_scores
 from semicrowd.models import bayes, generative
-from semicrowd.models import bayes as bayes_module
 from semicrowd.models.bayes import BayesSCDC
 from semicrowd.models.training_data import Part, TrainingData
 
@@ -34,30 +31,6 @@ def strokes(number: int, rng: np.random.Generator) -> Dataset:
     ]
     features = np.clip(np.stack(images).reshape(number, -1), 0, 1).astype(np.float32)
     return Dataset("strokes", features, labels.astype(np.int64), image_shape=(SIZE, SIZE))
-
-
-def test_answers_join_the_communities_of_a_kind() -> None:
-    """Right nine times of ten: three kinds at the start, before any training."""
-    data, rng = strokes(600, np.random.default_rng(0)), np.random.default_rng(1)
-    assert data.labels is not None
-    answers = two_coin(
-        data.labels, rng, num_annotators=2, pairs_per_annotator=2000, num_annotated=200,
-        sensitivity=0.9, specificity=0.9,
-    )  # fmt: skip
-    starts = {}
-    for name, given in (("without", None), ("with", answers)):
-        fit = small_fit(
-            "scdc", data.features, given, batch_size=50, n_clusters=12, latent_dim=3, hidden=(60, 60),
-            likelihood="bernoulli",
-            init="communities", init_epochs=30, teach_epochs=30, init_learning_rate=0.003,
-            image_shape=(SIZE, SIZE),
-        )  # fmt: skip
-        fit.begin()
-        starts[name] = fit.clusters()
-    assert len(np.unique(starts["without"])) > 3
-    assert len(np.unique(starts["with"])) == 3
-    accuracy = {name: clustering_scores(data.labels, found)["acc"] for name, found in starts.items()}
-    assert accuracy["with"] > max(0.9, accuracy["without"])
 
 
 def test_a_step_with_views_sees_every_item_twice_and_its_link(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,7 +70,7 @@ def test_bounds_of_full_batches_have_the_elbo_as_their_mean(
     name: str, with_answers: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Over the draws of the views and of x; both sides by as many."""
-    monkeypatch.setattr(bayes_module, "STEP_TOLERANCE", 1e-5)
+    monkeypatch.setattr(bayes, "STEP_TOLERANCE", 1e-5)
     monkeypatch.setattr(generative, "ELBO_SAMPLES", 4)
     of_bayes: dict[str, Any] = {"max_sweeps": 200} if name == "bayes" else {}
     fit = small_fit(

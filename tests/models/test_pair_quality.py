@@ -14,9 +14,10 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.two_coin import FLAT_PRIOR, hits_and_misses
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.expfam.shared_prior import common_beta
-from semicrowd.models.pair_quality import JEFFREYS, design_effect, reported_quality, robust_rate, shared_item_effect
+from semicrowd.models.pair_quality import JEFFREYS, reported_quality, robust_rate, shared_item_effect
 
 KINDS, SIZE, CROWD = 8, 24, 30
+Crowd = tuple[PairAnnotations, np.ndarray, np.ndarray]
 
 
 def grouped(rng: np.random.Generator, slip: float, num_tasks: int) -> tuple[np.ndarray, ...]:
@@ -41,7 +42,14 @@ def rates(i: np.ndarray, j: np.ndarray, answer: np.ndarray, _: np.ndarray, kinds
     return float(answer[same].mean()), float(1 - answer[~same].mean())
 
 
-def crowd(rng: np.random.Generator) -> tuple[PairAnnotations, np.ndarray, np.ndarray]:
+def reported(answers: PairAnnotations, kinds: np.ndarray, number: int, **options: Any) -> WorkerPosterior:
+    """Of items whose kinds are known."""
+    z = torch.nn.functional.one_hot(torch.from_numpy(kinds), number)[None, answers.annotated].double()
+    ones = np.ones((1, answers.num_annotators, 2))
+    return reported_quality(WorkerPosterior(ones, ones), z, answers.index, **options)
+
+
+def crowd(rng: np.random.Generator) -> Crowd:
     """Answers of :data:`CROWD` annotators who slip now and then, all items' kinds, and the long-run rates [2, M]."""
     slips, rows, kinds, truth, items, tasks = rng.beta(1.5, 30, CROWD), [], [], [], 0, 0
     for m, slip in enumerate(slips):
@@ -56,38 +64,25 @@ def crowd(rng: np.random.Generator) -> tuple[PairAnnotations, np.ndarray, np.nda
 
 
 @pytest.fixture(scope="module")
-def crowds() -> list[tuple[PairAnnotations, np.ndarray, np.ndarray]]:
+def crowds() -> list[Crowd]:
     return [crowd(np.random.default_rng(seed)) for seed in range(4)]
 
 
-def test_intervals_hold_what_the_answers_are_drawn_from(
-    crowds: list[tuple[PairAnnotations, np.ndarray, np.ndarray]]
-) -> None:
-    """Of 120 annotators, 90 % intervals: .80 to .97; counted pair by pair they would hold less than two thirds."""
+@pytest.mark.parametrize("tasks", [True, False])
+def test_intervals_hold_what_the_answers_are_drawn_from(crowds: list[Crowd], tasks: bool) -> None:
+    """Of 120 annotators, 90 % intervals: .80 to .97; counted pair by pair they would hold less than two thirds.
+
+    Where nobody says which answers are one task, shared items tell that they are dependent.
+    """
     held, of_pairs = np.zeros(2), np.zeros(2)
     for answers, kinds, truth in crowds:
-        same = (kinds[answers.i] == kinds[answers.j]).astype(float)
-        unit = design_effect(same, answers.index)[:, None]
-        for side, counts in enumerate(hits_and_misses(same, answers.worker, answers.label, CROWD)):
-            for total, each in ((held, unit), (of_pairs, np.ones_like(unit))):
-                shape = counts / each + JEFFREYS
-                low, high = stats.beta.ppf([[0.05], [0.95]], shape[:, 0], shape[:, 1])
+        found = reported(answers if tasks else replace(answers, task=None), kinds, KINDS)
+        counts = hits_and_misses(answers.same(kinds), answers.worker, answers.label, CROWD)
+        for side, (interval, shape) in enumerate(zip(found.interval(), counts + JEFFREYS, strict=True)):
+            for total, (low, high) in ((held, interval[0].T), (of_pairs, stats.beta(*shape.T).interval(0.9))):
                 total[side] += ((low <= truth[side]) & (truth[side] <= high)).mean() / len(crowds)
     assert ((held >= 0.8) & (held <= 0.97)).all()
     assert (of_pairs < 2 / 3).all()
-
-
-def test_the_design_effect_is_the_number_of_answers_that_are_wrong_together() -> None:
-    """Two kinds, five and three items in a task: of eight placements five have four mates and three have two."""
-    kinds = np.array([0] * 5 + [1] * 3)
-    i, j = np.triu_indices(8, 1)
-    same = (kinds[i] == kinds[j]).astype(float)
-    answers = PairAnnotations.from_arrays(i, j, 0 * i, kinds[i] == kinds[j], task=0 * i, num_items=8)
-    found = design_effect(same, answers.index)
-    assert found.tolist() == pytest.approx([(5 * 16 + 3 * 4) / (5 * 4 + 3 * 2)])
-    alone = PairAnnotations.from_arrays(i, j, 0 * i, kinds[i] == kinds[j], num_items=8)
-    assert design_effect(same, alone.index).tolist() == [1]
-    assert design_effect(0 * same, answers.index).tolist() == [1], "nobody has a mate"
 
 
 def test_the_effect_of_shared_items_is_a_double_sum_over_answers() -> None:
@@ -115,69 +110,6 @@ def test_the_effect_of_shared_items_is_a_double_sum_over_answers() -> None:
             excess[m], most[m] = products + chance * variance, (1 - chance) * variance * others[m]
         correlation = np.maximum(excess + excess.mean(), 0) / (most + most.mean())
         np.testing.assert_allclose(found[side], 1 + correlation * others)
-
-
-@pytest.mark.parametrize("times", [2, 5])
-def test_a_question_that_is_answered_in_the_same_way_several_times_is_one_answer(times: int) -> None:
-    rng = np.random.default_rng(0)
-    i, label = np.repeat(2 * np.arange(400), times), np.repeat(rng.integers(2, size=400), times)
-    answers = PairAnnotations.from_arrays(i, i + 1, 0 * i, label, num_items=800)
-    same = np.ones(len(i))
-    assert shared_item_effect(same, answers.index)[0] == pytest.approx(times, rel=0.01)
-
-
-def test_people_with_one_answer_do_not_change_the_effect_of_the_others() -> None:
-    rng = np.random.default_rng(0)
-    i, j, worker = rng.integers(20, size=200), 20 + rng.integers(20, size=200), np.arange(200) % 5
-    label, same = rng.integers(2, size=200), rng.random(200)
-    few = shared_item_effect(same, PairAnnotations.from_arrays(i, j, worker, label, num_items=40).index)
-    i, j, label = np.r_[i, np.zeros(90, int)], np.r_[j, np.full(90, 39)], np.r_[label, label[:90]]
-    same = np.r_[same, same[:90]]
-    more = PairAnnotations.from_arrays(i, j, np.r_[worker, 5 + np.arange(90)], label, num_items=40)
-    np.testing.assert_allclose(shared_item_effect(same, more.index)[:, :5], few)
-
-
-def test_answers_that_share_no_item_are_independent() -> None:
-    rng = np.random.default_rng(0)
-    i, worker, label = 2 * np.arange(60), np.arange(60) % 3, rng.integers(2, size=60)
-    answers = PairAnnotations.from_arrays(i, i + 1, worker, label, num_items=120)
-    np.testing.assert_allclose(shared_item_effect(rng.random(60), answers.index), 1)
-
-
-def test_intervals_of_independent_answers_are_hardly_wider_although_they_share_items() -> None:
-    """Two hundred answers about a hundred items: 90 % intervals hold the rates of .82 to .96 of 400 annotators."""
-    held, effects = [], []
-    for seed in range(10):
-        rng = np.random.default_rng(seed)
-        kinds = rng.integers(4, size=100)
-        answers = simulate.two_coin(kinds, rng, num_annotators=40, pairs_per_annotator=200, num_annotated=100,
-                                    sensitivity=0.8, specificity=0.9)  # fmt: skip
-        z = torch.nn.functional.one_hot(torch.from_numpy(kinds), 4)[None].double()
-        same = answers.same(kinds)
-        effects.append(shared_item_effect(same, answers.index))
-        posterior = WorkerPosterior(np.ones((1, 40, 2)), np.ones((1, 40, 2)))
-        found = reported_quality(posterior, z[:, answers.annotated], answers.index)
-        held.append([(low <= rate) & (rate <= high) for (low, high), rate in
-                     zip((one[0].T for one in found.interval()), (0.8, 0.9), strict=True)])  # fmt: skip
-    assert np.mean(effects) < 1.1
-    share = np.mean(held, (0, 2))
-    assert ((share >= 0.82) & (share <= 0.96)).all()
-
-
-def test_intervals_hold_the_rates_where_nobody_says_which_answers_are_one_task(
-    crowds: list[tuple[PairAnnotations, np.ndarray, np.ndarray]]
-) -> None:
-    """The groupings of the test above as pairs without tasks: shared items tell that the answers are dependent."""
-    held = np.zeros(2)
-    for answers, kinds, truth in crowds:
-        pairs = replace(answers, task=None)
-        z = torch.nn.functional.one_hot(torch.from_numpy(kinds), KINDS)[None].double()
-        posterior = WorkerPosterior(np.ones((1, CROWD, 2)), np.ones((1, CROWD, 2)))
-        found = reported_quality(posterior, z, pairs.index)
-        for side, interval in enumerate(found.interval()):
-            low, high = interval[0].T
-            held[side] += ((low <= truth[side]) & (truth[side] <= high)).mean() / len(crowds)
-    assert ((held >= 0.8) & (held <= 0.97)).all()
 
 
 def test_shapes_by_loops_over_answers_and_placements() -> None:
@@ -213,15 +145,11 @@ def test_shapes_by_loops_over_answers_and_placements() -> None:
                 np.testing.assert_allclose(shapes[r, m], counts[side, m] / effect + 0.5)  # Jeffreys' prior
 
 
-def test_what_is_reported_is_nearer_to_the_long_run_than_the_answers_themselves(
-    crowds: list[tuple[PairAnnotations, np.ndarray, np.ndarray]]
-) -> None:
+def test_what_is_reported_is_nearer_to_the_long_run_than_the_answers_themselves(crowds: list[Crowd]) -> None:
     """Mean errors over 120 annotators; and the interval of who has made no error yet begins below .999."""
     errors = np.zeros((2, 2))
     for answers, kinds, truth in crowds:
-        z = torch.nn.functional.one_hot(torch.from_numpy(kinds), KINDS)[None].float()
-        posterior = WorkerPosterior(np.ones((1, CROWD, 2)), np.ones((1, CROWD, 2)))
-        found = reported_quality(posterior, z, answers.index, robust=True)
+        found = reported(answers, kinds, KINDS, robust=True)
         of_answers = answers.empirical_quality(kinds)
         for side, (mean, interval) in enumerate(zip(found.mean(), found.interval(), strict=True)):
             errors[side] += np.abs(mean[0] - truth[side]).mean(), np.abs(of_answers[side] - truth[side]).mean()
@@ -256,21 +184,11 @@ def test_a_robust_rate_is_the_mean_under_a_mixture_of_priors() -> None:
 def test_point_estimates_stand_with_intervals_of_the_counts() -> None:
     """A model without posteriors of its annotators reports its own points, in intervals that the answers give."""
     labels = np.random.default_rng(0).integers(3, size=60)
-    answers = simulate.two_coin(
-        labels, np.random.default_rng(1), num_annotators=5, pairs_per_annotator=200, num_annotated=60,
-        sensitivity=0.8, specificity=0.9,
-    )  # fmt: skip
-    z = torch.nn.functional.one_hot(torch.from_numpy(labels), 3)[None].float()
+    answers = simulate.two_coin(labels, np.random.default_rng(1), num_annotators=5, pairs_per_annotator=200)
+    z = torch.nn.functional.one_hot(torch.from_numpy(labels), 3)[None, answers.annotated].double()
     point, nothing = np.full((2, 1, 5), 0.85), np.full((1, 5, 2), np.nan)
-    posterior = WorkerPosterior(nothing, nothing, point)
-    assert np.isnan(posterior.interval()[0]).all()
-    found = reported_quality(posterior, z, answers.index)
+    found = reported_quality(WorkerPosterior(nothing, nothing, point), z, answers.index)
     np.testing.assert_array_equal(found.mean(), point)
-    truth = answers.empirical_quality(labels)
-    for interval, true in zip(found.interval(), truth, strict=True):
-        assert ((interval[0, :, 0] < true) & (true < interval[0, :, 1])).all()
-        assert (np.diff(interval[0]) > 0.02).all()
-    posteriors = WorkerPosterior(np.ones((1, 5, 2)), np.ones((1, 5, 2)))
-    again = reported_quality(posteriors, z, answers.index)
+    again = reported(answers, labels, 3)
     np.testing.assert_array_equal(again.mean(), 0.5)  # of the model
     np.testing.assert_array_equal(again.sensitivity, found.sensitivity)

@@ -12,7 +12,6 @@ from torch import Tensor, nn
 from semicrowd.crowd.simulate import tasks
 from semicrowd.nets.pieces import Pieces, saved_bytes
 from semicrowd.random import torch_stream
-from semicrowd.starts.vae import train_vae
 
 N, SIDE, K = 96, 6, 5
 IMAGES = np.random.default_rng(0).random((N, SIDE * SIDE)).astype(np.float32)
@@ -61,20 +60,6 @@ def test_a_step_in_pieces_is_the_whole_step(name: str, nets: str, budget: int) -
         torch.testing.assert_close(two, one, rtol=0, atol=1e-9 * max(1.0, float(one.abs().max())))
 
 
-@pytest.mark.parametrize("name", ["bayes", "scdc"])
-def test_starts_and_evaluations_in_pieces_are_whole_ones(name: str) -> None:
-    found = []
-    for budget in (2**40, 5_000):
-        made = small_fit(name, IMAGES, ANSWERS, n_clusters=K, hidden=(7,), **NETS["conv"], image_shape=(SIDE, SIDE))
-        made.model.in_pieces.budget = budget
-        train_vae(made.model, made.data, lambda _: None)
-        found.append((made.model.posterior(made.features), made.elbo()["total"]))
-    one, other = (posterior for posterior, _ in found)
-    torch.testing.assert_close(one.probabilities, other.probabilities, rtol=1e-3, atol=1e-3)
-    torch.testing.assert_close(one.latent_mean, other.latent_mean, rtol=1e-3, atol=1e-3)
-    torch.testing.assert_close(found[0][1], found[1][1], rtol=1e-3, atol=0)
-
-
 def test_memory_kept_at_once_stays_in_the_budget() -> None:
     """Of every piece, in the forward pass and again in the backward pass, by autograd's own hooks."""
     net = nn.Sequential(*(nn.Linear(50, 50), nn.Tanh()) * 4)
@@ -92,19 +77,6 @@ def test_memory_kept_at_once_stays_in_the_budget() -> None:
     without = saved_bytes(function, 0)
     sizes = [saved_bytes(function, size) - without for size in forward]
     assert max(sizes) <= budget < 2 * max(sizes)
-
-
-def test_a_row_costs_what_autograd_keeps_of_it() -> None:
-    weight = torch.randn(10, 20, requires_grad=True)
-    rows = torch.randn(1000, 10)
-
-    def function(part: slice) -> tuple[Tensor, ...]:
-        return ((rows[part] @ weight).exp()[None],)  # keeps the exponentials; the rows are there anyway
-
-    assert saved_bytes(function, 300) - saved_bytes(function, 100) == 200 * 20 * 4
-    pieces = Pieces(budget=20 * 4 * 100)
-    assert pieces.size("one", function, 1000) == 96  # of 100 that fit
-    assert Pieces(budget=1).size("one", function, 1000) == 2
 
 
 @pytest.mark.parametrize("num_rows", [5, 6, 7, 64, 95, 96, 97, 200])

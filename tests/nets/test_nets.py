@@ -9,14 +9,14 @@ import torch
 from tests.made import generators, shaken
 from tests.small_fits import parameters
 from torch import Tensor, nn
-from torch.distributions import Bernoulli, Independent, Normal
+from torch.distributions import Independent, Normal
 
 from semicrowd.errors import UserError
 from semicrowd.expfam import gaussian
 from semicrowd.nets.build import WIDTH, NetBuilder
 from semicrowd.nets.classifier import Classifier, ClusterEncoder
 from semicrowd.nets.conv import ConvBody, ConvNet
-from semicrowd.nets.decoder import BernoulliDecoder, GaussianDecoder, Recognition
+from semicrowd.nets.decoder import GaussianDecoder, Recognition
 from semicrowd.nets.mlp import MLP, NICE, RestartLinear, set_precision
 from semicrowd.nets.resnet import NineLayerBody, ResidualBody, ResidualDecoder
 from semicrowd.random import torch_stream
@@ -66,15 +66,12 @@ def test_an_mlp_is_what_torch_computes_layer_by_layer() -> None:
             assert isinstance(head, RestartLinear)
             expected = nn.functional.linear(h, head.weight[r].T, head.bias[r])
             if index == 0:
-                assert net.skip is not None
                 expected = expected + items[r] @ net.skip[r]
             torch.testing.assert_close(outputs[index][r], expected, atol=1e-5, rtol=1e-5)
 
 
 def test_the_skip_starts_as_a_partial_isometry() -> None:
     wide, narrow = MLP(D, (5,), (2,), generators(1)).skip, MLP(2, (5,), (D,), generators(1)).skip
-    assert wide is not None
-    assert narrow is not None
     torch.testing.assert_close(wide[0].T @ wide[0], torch.eye(2), atol=1e-5, rtol=0)
     torch.testing.assert_close(narrow[0] @ narrow[0].T, torch.eye(2), atol=1e-5, rtol=0)
 
@@ -94,7 +91,6 @@ def test_the_cluster_encoder_is_an_mlp_of_the_item_and_its_one_hot_cluster() -> 
     items = torch.randint(8, (20,), generator=torch.Generator().manual_seed(6))
     clusters = torch.randint(K, (2, 20), generator=torch.Generator().manual_seed(7))
     mean, variance = net(features, items, clusters)
-    assert net.skip is not None
     for r in range(2):
         first = torch.cat([net.first.weight[r], net.cluster[r]])
         for t in range(20):
@@ -120,11 +116,6 @@ def test_log_likelihoods_are_those_of_torch_distributions() -> None:
     expected = Independent(Normal(mean, variance.sqrt()), 1).log_prob(observed)
     torch.testing.assert_close(normal.log_likelihood(x, observed), expected, atol=1e-3, rtol=1e-4)
     torch.testing.assert_close(normal.mean(x), mean)
-
-    bernoulli = shaken(BernoulliDecoder(MLP(d, (5, 7), (D,), generators(1, 2))))
-    pixels = (observed > 0).float()
-    expected = Independent(Bernoulli(logits=bernoulli.net(x)[0]), 1).log_prob(pixels)
-    torch.testing.assert_close(bernoulli.log_likelihood(x, pixels), expected, atol=1e-4, rtol=1e-4)
 
 
 OfPrecision = Callable[[nn.Module], Tensor]
@@ -227,12 +218,6 @@ def test_a_layer_is_triangular_with_ones(dim: int) -> None:
     assert torch.equal(jacobian.diagonal(), torch.ones(dim))
     assert torch.equal(jacobian.triu(1), torch.zeros(dim, dim))
     assert jacobian.tril(-1).abs().max() > 1e-3
-
-
-def test_the_whole_flow_keeps_volumes() -> None:
-    flow, y = trained(4).double(), torch.randn(1, 4, generator=torch_stream(2, "test"), dtype=torch.float64)
-    jacobian = torch.autograd.functional.jacobian(lambda x: flow(x)[0, 0], y)[:, 0]
-    assert torch.linalg.slogdet(jacobian)[1].abs() < 1e-12
 
 
 def test_it_begins_as_the_identity_and_its_restarts_are_their_own() -> None:

@@ -5,21 +5,23 @@ from collections.abc import Sequence
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from PIL import Image
 
+import semicrowd
+from semicrowd import MCVC, CoTraining, KMeansOnly, UserError, write_report
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.data import Dataset
 from semicrowd.data.columns import Columns
 from semicrowd.evaluation.scores import score
-from semicrowd.page.build import Page, render
-from semicrowd.page.clusters import Distances
-from semicrowd.result import Assignment, Restarts, Result, Samples
-from semicrowd.starts.selection import FEATURES_ALONE, Verdict
+from semicrowd.page.build import Page
+from semicrowd.result import Assignment, Restarts, Result, Samples, Verdict
 
 HOSTILE = (
     "<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "'; --", "&amp;<b>", "{{ 7 * 7 }}", "{% raw %}",
@@ -90,7 +92,10 @@ def page_of(found: Result, data: Dataset, answers: PairAnnotations | None = None
 
 def text_of(found: Result, data: Dataset, answers: PairAnnotations | None = None, **more: Any) -> str:
     values: dict[str, Any] = {"metrics": {}, "warnings": (), "method": "cotrain", "params": {}, "seed": 0} | more
-    return render(Page("a run", data, answers, score(found, data, answers), **values))
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "report.html"
+        Page("a run", data, answers, score(found, data, answers), **values).write(path)
+        return path.read_text(encoding="utf-8")
 
 
 def test_names_of_all_kinds_are_text_and_nothing_else() -> None:
@@ -123,14 +128,6 @@ def test_a_page_needs_no_network() -> None:
     assert not re.search(r"url\(|@import|https?:", text.replace("http-equiv", ""))
 
 
-@pytest.mark.parametrize("number", [5, 15])
-def test_clusters_are_open_unless_there_are_many(number: int) -> None:
-    clusters = Assignment.hard(np.arange(30) % number)
-    page = page_of(Result(number, clusters, clusters), data_of())
-    details = ["open" in attributes for tag, attributes in page.tags if tag == "details"]
-    assert details == [True] * min(number, 10) + [False] * (number - min(number, 10))
-
-
 def samples() -> Samples:
     partitions = np.stack([np.repeat([0, 1, 2], 10), np.repeat([0, 1, 1], 10)])
     chains = pd.DataFrame({"chain": [0, 0, 0, 0], "sweep": [1, 2, 3, 4], "clusters": 3, "log_likelihood": 0.0})
@@ -139,11 +136,11 @@ def samples() -> Samples:
 
 def verdict() -> Verdict:
     table = pd.DataFrame({
-        "candidate": ["few <cells>", "features alone"], "clusters": [3, 2], "score": [-0.5, -0.6],
-        "behind": [0.0, 0.1], "standard_error": [0.0, 0.02], "answer_power": 1.0, "agreement": [1.0, 0.5],
-        "unseen": np.nan,
+        "candidate": ["few <cells>", "features alone"], "clusters": [3, 2], "evidence": [60.0, 40.0],
+        "behind": [0.0, 20.0], "agreement": [1.0, 0.5],
     })  # fmt: skip
-    return Verdict("few <cells>", table, 0.3, 0.02, 400)
+    posterior = pd.DataFrame({"clusters": [2, 3], "probability": [0.2, 0.8], "evidence": [-60.0, -40.0]})
+    return Verdict("few <cells>", table, posterior, 60.0, 400, 30)
 
 
 def kinds_of_results() -> dict[str, Result]:
@@ -155,7 +152,9 @@ def kinds_of_results() -> dict[str, Result]:
         "one cluster": Result(1, Assignment.hard(np.zeros(30)), Assignment.hard(np.zeros(30))),
         "far numbers": Result(50, Assignment.hard(np.repeat([48, 3, 11], 10)), hard),
         "mixture": Result(3, sure, sure),
-        "annotators": Result(3, sure, sure, WorkerPosterior(shapes, shapes), verdict=verdict()),
+        "annotators": Result(
+            3, sure, sure, WorkerPosterior(shapes, shapes), verdict=verdict(), posterior=verdict().posterior
+        ),
         "no intervals": Result(3, sure, sure, WorkerPosterior(unknown, unknown, np.full((2, 1, 3), 0.8))),
         "restarts": Result(3, sure, sure, restarts=Restarts(np.array([-2.0, -1.0]), 1, np.stack([hard.cluster] * 2))),
         "samples": Result(3, hard, hard, samples=samples()),
@@ -175,16 +174,6 @@ def test_every_kind_of_result_has_a_page(kind: str, with_answers: bool) -> None:
     headings = ["Clusters", "How many clusters, and how sure", "What decided", "What to ask next"]
     assert all(heading in page.text for heading in headings)
     assert "nan" not in page.text.lower().split()
-
-
-def test_where_no_answer_could_be_held_out_the_page_has_no_number_for_it() -> None:
-    twelve = PairAnnotations(np.zeros(12, int), np.full(12, 9), np.arange(12), np.arange(12) % 2, None, 30,
-                             tuple(f"person {k}" for k in range(12)))  # fmt: skip
-    alike = verdict().table.assign(score=-0.7, behind=0.0, standard_error=0.0)
-    found = Result(3, probabilities(), probabilities(), verdict=Verdict(FEATURES_ALONE, alike, 0.0, 0.0, 12))
-    scores = score(found, data_of(), twelve).scores
-    assert "answers/cross_validated_gain" not in scores
-    assert "nats, standard error" not in page_of(found, data_of(), twelve, metrics=scores).text
 
 
 def test_what_sets_a_cluster_apart_is_the_standardised_mean_difference() -> None:
@@ -212,33 +201,17 @@ def test_categories_and_gaps_of_a_table_are_shown_as_they_were() -> None:
     assert {"Ja", "Nein"} <= set(page.cells)
 
 
-def test_pictures_are_inside_the_page() -> None:
-    pixels = np.random.default_rng(0).random((30, 64)).astype(np.float32)
-    data = Dataset("images", pixels, image_shape=(8, 8))
-    page = page_of(Result(3, probabilities(), probabilities()), data)
-    images = [attributes for tag, attributes in page.tags if tag == "img"]
-    assert len(images) >= 24
-    assert all(str(one["src"]).startswith("data:image/png;base64,") and "alt" in one for one in images)
-    assert "What sets it apart" not in page.text
-
-
-def test_pictures_come_from_the_folder_where_features_are_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from PIL import Image
-
+def test_pictures_are_inside_the_page_from_the_features_or_else_from_the_folder(tmp_path: Path) -> None:
     for k in range(29):
         Image.fromarray(np.full((300, 200, 3), 8 * k, np.uint8)).save(tmp_path / f"{k}.png")
     (tmp_path / "29.png").write_text("no picture")
-    files = tuple(f"{k}.png" for k in range(30))
-    data = Dataset("images", np.random.default_rng(0).random((30, 5)).astype(np.float32), files=files)
-    page = page_of(Result(3, probabilities(), probabilities()), data, source=str(tmp_path))
-    images = [str(attributes["src"]) for tag, attributes in page.tags if tag == "img"]
-    assert len(images) >= 24
-    assert all(image.startswith("data:image/jpeg;base64,") for image in images)
-    monkeypatch.setenv("HOME", str(tmp_path.parent))
-    at_home = page_of(Result(3, probabilities(), probabilities()), data, source=f"~/{tmp_path.name}")
-    assert at_home.tags == page.tags
+    values = np.random.default_rng(0).random((30, 64)).astype(np.float32)
+    for kind, more in (("png", {"image_shape": (8, 8)}), ("jpeg", {"files": tuple(f"{k}.png" for k in range(30))})):
+        data = Dataset("images", values, **more)
+        page = page_of(Result(3, probabilities(), probabilities()), data, source=str(tmp_path))
+        images = [attributes for tag, attributes in page.tags if tag == "img"]
+        assert len(images) >= 24
+        assert all(str(one["src"]).startswith(f"data:image/{kind};base64,") and "alt" in one for one in images)
 
 
 def test_annotators_are_listed_the_most_reliable_first() -> None:
@@ -248,14 +221,74 @@ def test_annotators_are_listed_the_most_reliable_first() -> None:
     assert [cell for cell in page.cells if cell in ("random", "good", "reverse")] == ["good", "random", "reverse"]
 
 
-def test_typical_items_are_not_those_of_one_value_of_a_category() -> None:
-    """Two groups of a line with a category of twenty values that is independent of them."""
+def people() -> tuple[pd.DataFrame, np.ndarray, pd.DataFrame]:
+    """Items with an id, a category and a gap; their classes; answers about them by their ids."""
     rng = np.random.default_rng(0)
-    group = np.repeat([0, 1], 100)
-    line = 6 * group + rng.normal(size=200)
-    values = rng.integers(20, size=200)
-    distance = Distances(np.hstack([line[:, None], np.eye(20)[values]]), group)
-    own = np.flatnonzero(group == 0)
-    nearest = own[np.argsort(distance.to_own(own))[:20]]
-    assert np.abs(line[nearest] - line[own].mean()).mean() < 0.5 * np.abs(line[own] - line[own].mean()).mean()
-    assert len(set(values[nearest])) > 5
+    kind = np.arange(60) % 3
+    table = pd.DataFrame({
+        "id": [f"person {number}" for number in range(60)], "age": kind * 20 + rng.normal(30, 2, 60),
+        "income": kind * 5 + rng.normal(0, 1, 60), "region": np.array(["north", "south", "<west>"])[kind],
+    })  # fmt: skip
+    table.loc[7, "age"] = np.nan
+    i = rng.integers(60, size=300)
+    j = (i + rng.integers(1, 60, size=300)) % 60
+    answers = pd.DataFrame({
+        "i": table["id"].to_numpy()[i], "j": table["id"].to_numpy()[j], "worker": np.array(["Ann", "Bo"])[i % 2],
+        "label": np.where(kind[i] == kind[j], "same", "different"),
+    })  # fmt: skip
+    return table, kind, answers
+
+
+@pytest.mark.filterwarnings("ignore:X. column id is taken")
+def test_it_names_items_columns_people_and_scores(tmp_path: Path) -> None:
+    table, kind, answers = people()
+    model = CoTraining(random_state=0).fit(table, answers)
+    page = write_report(model, table, answers, tmp_path / "page.html", labels=np.array(["a", "b", "c"])[kind])
+    text = page.read_text()
+    for expected in ("CoTraining", "person 7", "age", "Ann", "Bo", "300 of 2 annotators", "accuracy 1.000"):
+        assert expected in text, expected
+    assert "<west>" not in text
+    assert f"{model.n_clusters_} clusters with at least one item" in text
+
+
+@pytest.mark.filterwarnings("ignore:X. column id is taken")
+def test_new_items_are_called_by_the_column_that_gave_the_ids_in_the_fit() -> None:
+    table, _, answers = people()
+    model = semicrowd.BayesSCDC(random_state=0, epochs=0, init="mixture").fit(table, answers)
+    new = table.iloc[::-1].reset_index(drop=True)  # the numbers of the rows are others
+    assert (model.predict(new, answers) == model.predict(table, answers)[::-1]).mean() > 0.9
+    assert np.allclose(model.predict_proba(new, answers), model.predict_proba(table, answers)[::-1], atol=1e-3)
+
+
+def test_a_method_without_answers_and_an_array_have_a_page(tmp_path: Path) -> None:
+    features = np.repeat([[0.0, 0.0], [9.0, 1.0]], 10, axis=0) + np.random.default_rng(1).normal(size=(20, 2))
+    page = write_report(KMeansOnly(n_clusters=2, random_state=0).fit(features), features, path=tmp_path / "page.html")
+    assert "2 clusters with at least one item" in page.read_text()
+    with pytest.raises(UserError, match="pairs"):  # that the fit did not have
+        write_report(KMeansOnly(n_clusters=2).fit(features), features, [(0, 1, "a", 1)], tmp_path / "page.html")
+
+
+@pytest.fixture(scope="module")
+def fitted() -> tuple[MCVC, np.ndarray, list[tuple[int, int, str, int]]]:
+    """A model, and the items and answers of its fit."""
+    features = np.repeat([[0.0, 0.0], [9.0, 1.0]], 10, axis=0) + np.random.default_rng(1).normal(size=(20, 2))
+    answers = [(0, 1, "a", 1), (0, 11, "a", 0), (2, 12, "b", 0), (12, 13, "b", 1)]
+    return MCVC(n_clusters=2, random_state=0).fit(features, answers), features, answers
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ({"X": np.zeros((9, 2))}, "X"), ({"X": np.ones((20, 2))}, "X: not the items"),
+        ({"pairs": None}, "pairs"),
+        ({"pairs": [(0, 1, "a", 1), (1, 2, "c", 0)]}, "pairs"),
+        ({"labels": [0, 1]}, "labels"),
+        ({"path": f"{__file__}/page.html"}, "page.html"),
+    ],
+)  # fmt: skip
+def test_what_is_not_of_the_fit_is_refused(
+    more: dict[str, object], expected: str, fitted: tuple[MCVC, np.ndarray, list[tuple[int, int, str, int]]]
+) -> None:
+    model, features, answers = fitted
+    with pytest.raises(UserError, match=expected):
+        write_report(model, **{"X": features, "pairs": answers, **more})

@@ -37,7 +37,9 @@ def quiet(arguments: tuple[str, ...]) -> list[str]:
     return [*arguments, *(key + value for key, value in quick.items() if not any(a.startswith(key) for a in arguments))]
 
 
-def called(main: Callable[[list[str]], int], folder: Path, given: list[str], variables: dict[str, str]) -> Any:
+def called(
+    main: Callable[[list[str]], int], folder: Path, given: list[str], variables: dict[str, str], expected: int
+) -> Any:
     """What a command does in ``folder``, but in this process: an interpreter with PyTorch takes longer to start."""
     out, err = io.StringIO(), io.StringIO()
     with (
@@ -52,7 +54,16 @@ def called(main: Callable[[list[str]], int], folder: Path, given: list[str], var
             code = main(given)
         except SystemExit as error:
             code = error.code if isinstance(error.code, int) else 0
+    assert code == expected, err.getvalue()
     return CompletedProcess(given, code, out.getvalue(), err.getvalue())
+
+
+def started(folder: Path, *arguments: str) -> "subprocess.Popen[str]":
+    """``python src/train.py`` in a process of its own that is not waited for."""
+    return subprocess.Popen(
+        [sys.executable, str(SOURCE / "train.py"), *quiet(arguments)], cwd=folder, env=environment(folder), text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
 
 
 def rows_of(path: Path) -> list[dict[str, str]]:
@@ -76,12 +87,15 @@ def runs_of(uri: str, experiment: str = "semicrowd") -> list[Any]:
 
 @pytest.fixture
 def train(tmp_path: Path) -> Command:
-    """``python src/train.py`` with the arguments, untracked and without figures, in ``tmp_path``; in this process."""
+    """``python src/train.py`` with the arguments, untracked and without figures, in ``tmp_path``; in this process.
 
-    def run(*arguments: str, **variables: str) -> "CompletedProcess[str]":
+    It must end with the exit status ``code``, as with the two commands below.
+    """
+
+    def run(*arguments: str, code: int = 0, **variables: str) -> "CompletedProcess[str]":
         from reproduction.app import main
 
-        return called(main, tmp_path, quiet(arguments), variables)
+        return called(main, tmp_path, quiet(arguments), variables, code)
 
     return run
 
@@ -90,11 +104,13 @@ def train(tmp_path: Path) -> Command:
 def train_alone(tmp_path: Path) -> Command:
     """The same in a process of its own: for what starts other processes, and for what an interpreter does by itself."""
 
-    def run(*arguments: str, **variables: str) -> "CompletedProcess[str]":
-        return subprocess.run(
+    def run(*arguments: str, code: int = 0, **variables: str) -> "CompletedProcess[str]":
+        done = subprocess.run(
             [sys.executable, str(SOURCE / "train.py"), *quiet(arguments)], cwd=tmp_path,
             env=environment(tmp_path) | variables, capture_output=True, text=True, timeout=600, check=False,
         )  # fmt: skip
+        assert done.returncode == code, done.stderr
+        return done
 
     return run
 
@@ -103,10 +119,10 @@ def train_alone(tmp_path: Path) -> Command:
 def predict(tmp_path: Path) -> Command:
     """``python src/predict.py`` with the arguments in ``tmp_path``, in this process."""
 
-    def run(*arguments: str) -> "CompletedProcess[str]":
+    def run(*arguments: str, code: int = 0) -> "CompletedProcess[str]":
         from reproduction.predict import main
 
-        return called(main, tmp_path, list(arguments), {})
+        return called(main, tmp_path, list(arguments), {}, code)
 
     return run
 
@@ -135,7 +151,7 @@ def answers(tmp_path: Path) -> Path:
 
 def refused(done: "CompletedProcess[str]", *named: str) -> None:
     """One line on the error stream that names what is wrong, no output, exit code 2."""
-    assert done.returncode == 2, done.stderr
+    assert done.returncode == 2
     (line,) = [line for line in done.stderr.splitlines() if not line.startswith("note: ")]
     assert line.startswith("error: ")
     assert done.stdout == ""

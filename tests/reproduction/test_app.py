@@ -1,11 +1,9 @@
 """One run of the command line: its arguments, its files, its repetition, its continuation, what it refuses."""
 
+import io
 import json
 import os
-import re
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -13,14 +11,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import normalized_mutual_info_score
 
+import semicrowd
 from reproduction.app import arguments
 from semicrowd.data.benchmark import load_benchmark
-from semicrowd.errors import UserError
 
-from .conftest import SOURCE, Command, environment, metrics_of, quiet, refused, rows_of
+from .conftest import Command, metrics_of, refused, rows_of, started
 
 _NAMES = ("acc", "nmi", "ami", "ami_max", "ari", "f1", "bri", "purity", "homogeneity", "completeness")
 #: The table and its answers.
@@ -55,16 +52,9 @@ def test_arguments_before_hydra(
     assert arguments(given) == expected
 
 
-@pytest.mark.parametrize(("given", "named"), [("seed=3-1", "seed=3-1"), ("nowhere.csv", "nowhere.csv")])
-def test_arguments_that_mean_nothing(given: str, named: str) -> None:
-    with pytest.raises(UserError, match=re.escape(named)):
-        arguments([given])
-
-
 @pytest.mark.usefixtures("table", "answers")
 def test_a_run_leaves_its_files_and_they_agree(train: Command, tmp_path: Path) -> None:
     done = train(*OWN, *SHORT, "model.restarts=2")
-    assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     run = tmp_path / "run"
     assert {path.name for path in run.iterdir()} == {
@@ -83,12 +73,8 @@ def test_a_run_leaves_its_files_and_they_agree(train: Command, tmp_path: Path) -
 
     config = yaml.safe_load((run / "config.yaml").read_text())
     assert (config["seed"], config["model"]["n_clusters"], config["n_classes"]) == (0, 4, 2)
-    assert config["choices"] == {"model": "scdc", "annotations": "file", "data": "table", "trainer": "default",
-                                 "logger": "none", "experiment": None}  # fmt: skip
-    # What the data have set is there, as plain values.
-    assert config["params"]["init"] == "mixture"
-    assert config["params"]["likelihood"] == "gaussian"
-    assert isinstance(config["params"]["hidden"], list)
+    assert (config["choices"]["model"], config["choices"]["annotations"]) == ("scdc", "file")
+    assert config["params"]["likelihood"] == "gaussian", "set by the data"
 
     items = rows_of(run / "assignments.csv")
     assert [int(item["item"]) for item in items] == list(range(40))
@@ -99,17 +85,9 @@ def test_a_run_leaves_its_files_and_they_agree(train: Command, tmp_path: Path) -
     assert metrics["annotated/nmi"] == pytest.approx(normalized_mutual_info_score(labels, annotated), abs=1e-9)
     every = normalized_mutual_info_score(np.repeat([0, 1], 20), [int(item["cluster"]) for item in items])
     assert metrics["final/nmi"] == pytest.approx(every, abs=1e-9)
-    counts = np.zeros((2, 4))
-    np.add.at(counts, (labels, annotated), 1)
-    assert metrics["annotated/acc"] == pytest.approx(counts[linear_sum_assignment(-counts)].sum() / 12)
 
-    workers = rows_of(run / "workers.csv")
-    known = [(w["annotator"], w["pairs"], w["true_sensitivity"]) for w in workers]
+    known = [(w["annotator"], w["pairs"], w["true_sensitivity"]) for w in rows_of(run / "workers.csv")]
     assert known == [("ann", "66", ""), ("bob", "66", "")]
-    for worker in workers:
-        assert float(worker["sensitivity_low"]) < float(worker["sensitivity"]) < float(worker["sensitivity_high"])
-        odds = [float(worker[name]) / (1 - float(worker[name])) for name in ("sensitivity", "specificity")]
-        assert float(worker["weight"]) == pytest.approx(np.log(odds).sum(), abs=1e-3)
     restarts = rows_of(run / "restarts.csv")
     elbo = [float(restart["elbo"]) for restart in restarts]
     assert metrics["restart/best"] == int(np.argmax(elbo))
@@ -129,8 +107,7 @@ def test_the_same_command_gives_the_same_bytes_and_a_checkpoint_goes_on(train: C
     longer = ["model.epochs=4", "ckpt_path=first/checkpoints/last.ckpt"]
     results = {}
     for folder, more in (("first", []), ("other", ["seed=1"]), ("again", []), ("on", longer), ("whole", longer[:1])):
-        done = train(*OWN, *SHORT, *more, f"hydra.run.dir={folder}")
-        assert done.returncode == 0, done.stderr
+        train(*OWN, *SHORT, *more, f"hydra.run.dir={folder}")
         results[folder] = [(tmp_path / folder / name).read_bytes() for name in files]
     assert results["first"] == results["again"] != results["other"]
     # The step sizes decrease with the number of epochs, so that a run of four has others from the first on.
@@ -140,7 +117,6 @@ def test_the_same_command_gives_the_same_bytes_and_a_checkpoint_goes_on(train: C
 
 def test_the_default_crowd_has_true_rates_and_figures(train: Command, tmp_path: Path) -> None:
     done = train("model=mcvc", "model.n_restarts=2", "model.n_steps=60", "figures=true")
-    assert done.returncode == 0, done.stderr
     (run,) = (tmp_path / "runs").iterdir()
     assert f"files: {run}" in done.stdout
     metrics, workers = metrics_of(run), rows_of(run / "workers.csv")
@@ -159,12 +135,10 @@ def test_a_test_split_and_gaps_of_a_table(train: Command, tmp_path: Path) -> Non
     lines = [f"{a:.3f},{'' if row % 7 == 3 else f'{b:.3f}'},{row % 2}" for row, (a, b) in enumerate(items)]
     (tmp_path / "holes.csv").write_text("\n".join(["x,y,label", *lines]) + "\n")
     for model in (("model=kmeans",), ("model=slpd", "model.n_restarts=2")):  # fills them, does without
-        done = train("holes.csv", *model, "hydra.run.dir=run")
-        assert done.returncode == 0, done.stderr
+        train("holes.csv", *model, "hydra.run.dir=run")
         assert metrics_of(tmp_path / "run")["train/acc"] > 0.9
-    done = train("data=benchmark", "data.which=iris", "data.fold=0", "model=gmm", "annotations=none", "seed=1",
+    train("data=benchmark", "data.which=iris", "data.fold=0", "model=gmm", "annotations=none", "seed=1",
                  "hydra.run.dir=split")  # fmt: skip
-    assert done.returncode == 0, done.stderr
     truth = load_benchmark(which="iris", fold=0).test_labels
     found = pd.read_csv(tmp_path / "split" / "test_assignments.csv")["cluster"]
     expected = normalized_mutual_info_score(truth, found)
@@ -176,7 +150,6 @@ def test_held_out_answers_score_any_method_and_a_bad_one_is_warned_of(train: Com
     (tmp_path / "flat.csv").write_text("x\n" + "\n".join(["0"] * 39 + ["1"]) + "\n")
     for items in ("flat.csv", "items.csv"):
         done = train(items, "answers.csv", "model=kmeans", "n_classes=2", "held_out=true", f"hydra.run.dir={items[:4]}")
-        assert done.returncode == 0, done.stderr
         lines = [line for line in done.stderr.splitlines() if line.startswith("warning: ")]
         told = json.loads((tmp_path / items[:4] / "warnings.json").read_text())["warnings"]
         assert [f"warning: {line}" for line in told] == lines
@@ -189,9 +162,8 @@ def test_held_out_answers_score_any_method_and_a_bad_one_is_warned_of(train: Com
     assert "answers/held_out_gain" not in metrics_of(tmp_path / "few")
 
 
-@pytest.mark.usefixtures("quick_cotraining")
 def test_a_messy_table_runs_from_the_two_files_alone_and_numbers_are_not_rounded(
-    train: Command, tmp_path: Path
+    train: Command, predict: Command, tmp_path: Path
 ) -> None:
     rng, kind = np.random.default_rng(0), np.arange(90) % 3
     place = np.array([[0, 0], [40, 0], [0, 40]])[kind] + rng.normal(size=(90, 2))
@@ -207,15 +179,24 @@ def test_a_messy_table_runs_from_the_two_files_alone_and_numbers_are_not_rounded
                             "label": (kind[i] == kind[j]).astype(int)})  # fmt: skip
     answers[i != j].to_csv(tmp_path / "answers.csv", index=False)
     done = train(*OWN)
-    assert done.returncode == 0, done.stderr
     assert "column remark" in done.stderr
     run = tmp_path / "run"
     assert yaml.safe_load((run / "config.yaml").read_text())["choices"]["model"] == "cotrain"
     metrics, candidates = metrics_of(run), rows_of(run / "candidates.csv")
     assert metrics["final/ari"] == 1.0
-    assert metrics["answers/cross_validated_gain"] > metrics["answers/cross_validated_gain_error"] > 0
-    assert [float(row["score"]) for row in candidates] == sorted((float(r["score"]) for r in candidates), reverse=True)
+    assert metrics["answers/evidence"] > 20
+    assert metrics["clusters/probability_3"] > 0.9
+    evidence = [float(row["evidence"]) for row in candidates]
+    assert evidence == sorted(evidence, reverse=True)
     assert sum(row["winner"] == "1" for row in candidates) == 1
+    # As new items, in other columns' order and without labels; and by the model that the run has saved.
+    mixed = table[["sold", "colour", "rating", "id", "at", "north"]].assign(more=1)
+    mixed.to_csv(tmp_path / "new.csv", index=False)
+    found = pd.read_csv(io.StringIO(predict("run", "new.csv").stdout))
+    assert found["item"].tolist() == table["id"].tolist()
+    assert semicrowd.load(run / "model.pt").predict(mixed).tolist() == found["cluster"].tolist()
+    mixed.drop(columns="at").to_csv(tmp_path / "fewer.csv", index=False)
+    refused(predict("run", "fewer.csv", code=2), "fewer.csv", "column at")
 
 
 @pytest.mark.usefixtures("table", "answers")
@@ -230,42 +211,22 @@ def test_a_messy_table_runs_from_the_two_files_alone_and_numbers_are_not_rounded
         ("model=kmeans ckpt_path=run/last.ckpt", "ckpt_path"),
         ("answers.csv items.csv", "answers.csv"),
         ("model=scdc model.n_clusters=4 ckpt_path=items.csv", "ckpt_path=items.csv"),
-        ("model=kmeans seed=-1", "seed"),
+        ("model=kmeans seed=-1", "seed"), ("seed=3-1", "seed=3-1"), ("nowhere.csv", "nowhere.csv"),
         ("model=scdc trainer=ddp held_out=true", "held_out"),
     ],
 )
 def test_a_mistake_is_one_line_and_leaves_no_folder(train: Command, tmp_path: Path, given: str, named: str) -> None:
     before = {*tmp_path.rglob("*"), tmp_path / "runs"}
-    refused(train(*given.split()), named)
+    refused(train(*given.split(), code=2), named)
     assert {*tmp_path.rglob("*")} <= before
 
 
 @pytest.mark.parametrize("given", ["model=kmean", "epoch=3", "seed=1,2"])
 def test_what_hydra_cannot_compose_it_says_itself(train_alone: Command, tmp_path: Path, given: str) -> None:
-    done = train_alone(given)
-    assert done.returncode == 1
+    done = train_alone(given, code=1)
     assert given.partition("=")[0] in done.stderr
     assert "Traceback" not in done.stderr
     assert not list(tmp_path.iterdir())
-
-
-def test_hydras_own_options_work_and_start_fast(train_alone: Command, tmp_path: Path) -> None:
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "small.yaml").write_text("defaults:\n  - config\n  - _self_\nseed: 41\n")
-    for given, said in (
-        (["--help"], "semicrowd train|model: affinity_propagation"),
-        (["--cfg", "job", "model=bayes"], "_target_: semicrowd.BayesSCDC"),
-        (["--info", "defaults"], "annotations/two_coin"),
-        (["-cd", "mine", "-cn", "small", "--cfg", "job"], "seed: 41"),
-    ):
-        start = time.perf_counter()
-        done = subprocess.run(
-            [sys.executable, str(SOURCE / "train.py"), *given], cwd=tmp_path, env=environment(tmp_path),
-            capture_output=True, text=True, check=True,
-        )  # fmt: skip
-        assert all(text in done.stdout for text in said.split("|")[1:] or [said])
-        assert time.perf_counter() - start < 10, "no torch"
-    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
 
 
 @pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
@@ -274,10 +235,7 @@ def test_a_run_that_is_stopped_has_no_result_and_goes_on_from_its_checkpoint(
 ) -> None:
     # Four hundred epochs that nobody waits for.
     given = ("data.points_per_class=50", "model.epochs=400", "model.batch_size=6", "model.init=cold")
-    process = subprocess.Popen(
-        [sys.executable, str(SOURCE / "train.py"), *quiet((*given, "hydra.run.dir=stopped"))], cwd=tmp_path,
-        env=environment(tmp_path), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
+    process = started(tmp_path, *given, "hydra.run.dir=stopped")
     checkpoint, deadline = tmp_path / "stopped" / "checkpoints" / "last.ckpt", time.monotonic() + 120
     while not checkpoint.exists() and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -287,13 +245,11 @@ def test_a_run_that_is_stopped_has_no_result_and_goes_on_from_its_checkpoint(
     assert process.returncode == 130, err
     assert "Traceback" not in err
     assert not (tmp_path / "stopped" / "metrics.json").exists()
-    done = train(*given, f"ckpt_path={checkpoint}", "model.epochs=1", "hydra.run.dir=again")
-    assert done.returncode == 0, done.stderr
+    train(*given, f"ckpt_path={checkpoint}", "model.epochs=1", "hydra.run.dir=again")
 
 
 def test_an_allocation_without_srun_is_one_process(train: Command) -> None:
     done = train("model=scdc", "model.init=cold", "model.epochs=1", SLURM_NTASKS="2", SLURM_JOB_ID="7",
                  SLURM_JOB_NAME="mine")  # fmt: skip
-    assert done.returncode == 0, done.stderr
     (note,) = done.stderr.splitlines()
     assert "srun" in note

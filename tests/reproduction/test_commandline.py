@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
@@ -56,35 +55,6 @@ def test_a_mistake_is_told_even_so(capsys: pytest.CaptureFixture[str]) -> None:
     with unread():
         assert without_traceback(mistaken)() == 2
     assert capsys.readouterr().err == "error: items.csv: no such file\n"
-
-
-@pytest.mark.parametrize("variables", [{"PYTHONIOENCODING": "ascii"}, {"PYTHONIOENCODING": "latin-1"},
-                                       {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}])  # fmt: skip
-def test_a_terminal_that_is_not_utf_8(variables: dict[str, str]) -> None:
-    done = subprocess.run([*COMMAND, "train", "--help"], env=PLAIN | variables, capture_output=True, timeout=60)
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert len(done.stdout) > 1000
-
-
-_NAMELESS = """
-import os, pwd, sys
-def nobody(*_): raise KeyError("uid not found")
-pwd.getpwuid = nobody
-from reproduction.__main__ import main
-sys.exit(main(sys.argv[1:]))
-"""
-
-
-def test_a_user_without_name_and_home(tmp_path: Path) -> None:
-    """Tracked, with figures."""
-    (tmp_path / "items.csv").write_text("x,y\n" + "".join(f"{k},{k * k % 7}\n" for k in range(20)))
-    done = subprocess.run(
-        [sys.executable, "-B", "-c", _NAMELESS, "train", "data=table", "data.path=items.csv", "model=kmeans",
-         "n_classes=2", "hydra.run.dir=run"],
-        env=PLAIN, cwd=tmp_path, capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert (tmp_path / "run" / "report.html").exists()
 
 
 def test_the_commands_are_named_and_each_has_a_page() -> None:

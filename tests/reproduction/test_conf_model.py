@@ -12,12 +12,9 @@ from hydra.utils import get_method, instantiate
 from omegaconf import OmegaConf
 
 from semicrowd.crowd import simulate
-from semicrowd.data import Dataset
 from semicrowd.methods import METHODS, method
 from semicrowd.methods.generative import NOT_OF_THE_FIT, Generative
 from semicrowd.methods.protocols import Facts, with_defaults
-
-from .conftest import Command, metrics_of
 
 CONF = Path(__file__).parents[2] / "conf"
 #: What a run sets in place of the default, for all methods.
@@ -93,8 +90,7 @@ def options(function: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_a_file_has_the_options_of_its_function(path: Path) -> None:
-    content = OmegaConf.to_container(OmegaConf.load(path), resolve=False)
-    assert isinstance(content, dict)
+    content: Any = OmegaConf.to_container(OmegaConf.load(path), resolve=False)
     function = get_method(content.pop("_target_"))
     given = {name: value for name, value in content.items() if name not in ("_convert_", "defaults")}
     if path.parent.name == "annotations":
@@ -106,20 +102,8 @@ def test_a_file_has_the_options_of_its_function(path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["two_coin", "quota", "tasks"])
 def test_simulators_have_the_defaults_of_the_command_line(name: str) -> None:
-    content = OmegaConf.to_container(OmegaConf.load(CONF / "annotations" / f"{name}.yaml"), resolve=False)
-    assert isinstance(content, dict)
+    content: Any = OmegaConf.to_container(OmegaConf.load(CONF / "annotations" / f"{name}.yaml"), resolve=False)
     assert options(getattr(simulate, name)).items() <= content.items()
-
-
-def test_a_composition_gives_data_and_answers() -> None:
-    with initialize_config_dir(str(CONF), version_base=None):
-        config = compose("config", ["data.points_per_class=30", "annotations=quota", "annotations.sensitivity=[.9,.8]",
-                                    "annotations.specificity=.9", "seed=3"])  # fmt: skip
-    data = instantiate(config.data)
-    assert isinstance(data, Dataset)
-    answers = instantiate(config.annotations, data)
-    assert answers.num_annotators == 2
-    assert answers.num_items == 150
 
 
 @pytest.mark.parametrize(("also", "model"), [([], "CoTraining"), (["annotations=crowd", "model=kmeans"], "KMeans")])
@@ -128,21 +112,3 @@ def test_own_data_choose_their_method_unless_someone_else_does(also: list[str], 
         config = compose("config", ["data=npz", "data.path=x.npz", *also])
     assert config.annotations._target_.rpartition(".")[2] == ("crowd" if also else "none")
     assert model in config.model._target_
-
-
-#: Whole runs whose data are here, each with less work.
-SMALL = {
-    "benchmark_slpd_wine": "model.n_restarts=1",
-    "chains": "model.n_chains=1 model.n_sweeps=10 model.n_kept=2",
-    "crowd_iris": "model.n_restarts=1",
-    "pinwheel_bayes_none": "model.epochs=1 model.init_epochs=1 model.restarts=1",
-    "pinwheel_paper_bayes": "model.epochs=1 model.restarts=1",
-    "shapes": "model.n_epochs=2 data.points_per_class=30",
-}
-
-
-@pytest.mark.parametrize("name", SMALL)
-def test_small_experiments_run(name: str, train: Command, tmp_path: Path) -> None:
-    done = train(f"experiment={name}", *SMALL[name].split(), "hydra.run.dir=run")
-    assert done.returncode == 0, done.stderr
-    assert metrics_of(tmp_path / "run")["clusters/occupied"] >= 1

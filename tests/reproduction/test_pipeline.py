@@ -26,8 +26,6 @@ from reproduction.app import CONF, arguments, command
 from reproduction.stages import answers
 from reproduction.stages import data as data_stage
 from semicrowd.data.cifar10 import load_cifar10
-from semicrowd.data.components import SCALINGS, Axes
-from semicrowd.data.faces import load_face
 
 PROJECT = Path(CONF).parent
 PROFILES = sorted(path.stem for path in (PROJECT / "conf" / "profile").glob("*.yaml"))
@@ -71,9 +69,7 @@ def check_call(config: Any) -> None:
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_each_command_is_valid_and_each_dependency_exists(
-    profile: str, tmp_path: Path, hydra: None
-) -> None:
+def test_each_command_is_valid_and_each_dependency_exists(profile: str, tmp_path: Path, hydra: None) -> None:
     names, results = [], []
     for stage in stages_of(profile, tmp_path):
         words = shlex.split(stage.cmd)
@@ -137,25 +133,6 @@ def test_a_small_pipeline_runs_once_without_git(tmp_path: Path) -> None:
     assert (tmp_path / "dvc.lock").read_bytes() == before
 
 
-@pytest.mark.needs_data
-def test_runs_load_the_faces_components(
-    public_data: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "cmu_faces").symlink_to(public_data("face") / "cmu_faces")
-    monkeypatch.setenv("SEMICROWD_DATA", str(tmp_path))
-    assert data_stage.main(["fetch", "face"]) == 0
-    before = {scaling: load_face(standardize=scaling).features for scaling in SCALINGS}
-    assert data_stage.main(["features", "face"]) == 0
-    assert len(list((tmp_path / "face_features").iterdir())) == len(SCALINGS)
-
-    def compute(*_: object) -> np.ndarray:
-        raise AssertionError("computed again")
-
-    monkeypatch.setattr("semicrowd.data.components._compute", compute)
-    for scaling, expected in before.items():
-        assert load_face(standardize=scaling).features.tobytes() == expected.tobytes()
-
-
 def test_runs_load_the_axes_of_cifar10(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write_cifar10: Callable[..., dict[str, np.ndarray]]
 ) -> None:
@@ -164,10 +141,10 @@ def test_runs_load_the_axes_of_cifar10(
     before = load_cifar10()
     data_stage.main(["features", "cifar10"])
 
-    def compute(*_: object) -> Axes:
+    def compute(*_: object) -> None:
         raise AssertionError("computed again")
 
-    monkeypatch.setattr("semicrowd.data.components._compute_axes", compute)
+    monkeypatch.setattr("sklearn.decomposition.PCA.fit", compute)
     data = load_cifar10()
     assert data.features.tobytes() == before.features.tobytes()
     assert data.features.shape == (180, 100)

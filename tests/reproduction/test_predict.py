@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 import yaml
 from PIL import Image
@@ -20,9 +19,8 @@ from .conftest import Command, refused, rows_of
 @pytest.fixture
 def run(train: Command, tmp_path: Path, table: Path, answers: Path) -> Path:
     """A finished run on the two groups of the table, of two restarts."""
-    done = train(table.name, answers.name, "model=scdc", "model.n_clusters=4", "model.epochs=5", "model.batch_size=10",
+    train(table.name, answers.name, "model=scdc", "model.n_clusters=4", "model.epochs=5", "model.batch_size=10",
                  "model.restarts=2", "model.init=mixture", "model.init_epochs=20", "hydra.run.dir=run")  # fmt: skip
-    assert done.returncode == 0, done.stderr
     return tmp_path / "run"
 
 
@@ -31,12 +29,12 @@ def test_new_items(predict: Command, run: Path, tmp_path: Path, table: Path, ans
     points = np.loadtxt(table, delimiter=",", skiprows=1, usecols=(0, 1))
     np.save(tmp_path / "items.npy", points)
     done = predict("run", "items.npy", "--annotations", answers.name, "--output", "with.csv")
-    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert done.stdout == ""
     assert (tmp_path / "with.csv").read_bytes() == (run / "assignments.csv").read_bytes()
 
     # An earlier output is replaced; any other file is kept.
-    assert predict("run", "items.npy", "--output", "with.csv").returncode == 0
-    refused(predict("run", table.name, "--output", table.name), table.name)
+    predict("run", "items.npy", "--output", "with.csv")
+    refused(predict("run", table.name, "--output", table.name, code=2), table.name)
     assert np.array_equal(np.loadtxt(table, delimiter=",", skiprows=1, usecols=(0, 1)), points)
 
     # From the features alone, on standard output, the same twice; only the answered items may differ.
@@ -66,31 +64,8 @@ def test_new_items(predict: Command, run: Path, tmp_path: Path, table: Path, ans
         (["run", "new.npy", "--annotations", "stranger.csv"], "Zoe"),
         (["empty", "new.npy"], "empty"),
     ):
-        refused(predict(*given, "--output", "bad.csv"), named)
+        refused(predict(*given, "--output", "bad.csv", code=2), named)
     assert not (tmp_path / "bad.csv").exists()
-
-
-def test_a_messy_table_is_converted_as_in_the_run(train: Command, predict: Command, tmp_path: Path) -> None:
-    rng, kind = np.random.default_rng(0), np.arange(60) % 2
-    table = pd.DataFrame({
-        "id": [f"{k:03}" for k in range(60)], "x": rng.normal(size=60) + 50 * kind, "same": 99.0,
-        "kind": [["a", "b", "c"][k % 3] for k in range(60)], "day": pd.date_range("2020-01-01", periods=60),
-        "age": [31, 32, None] * 20, "remark": [f"said {k}" for k in range(60)],
-    })  # fmt: skip
-    table.to_csv(tmp_path / "items.csv", index=False, sep=";", decimal=",")
-    how = """data.read_csv={sep: ";", decimal: ","}"""
-    done = train("items.csv", how, "model=kmeans", "n_classes=2", "hydra.run.dir=run")
-    assert done.returncode == 0, done.stderr
-    assert "column remark" in done.stderr
-    expected = (tmp_path / "run" / "assignments.csv").read_text()
-    mixed = table[["day", "kind", "age", "id", "x"]].assign(more=1)
-    mixed.to_csv(tmp_path / "new.csv", index=False, sep=";", decimal=",")
-    done = predict("run", "new.csv")
-    assert (done.returncode, done.stdout) == (0, expected), done.stderr
-    model = semicrowd.load(tmp_path / "run" / "model.pt")
-    assert [str(label) for label in model.predict(mixed)] == [row.split(",")[1] for row in expected.split()[1:]]
-    mixed.drop(columns="x").to_csv(tmp_path / "fewer.csv", index=False, sep=";")
-    refused(predict("run", "fewer.csv"), "fewer.csv", "column x")
 
 
 def _pictures(folder: Path, scale: int = 1) -> np.ndarray:
@@ -112,13 +87,9 @@ def _pictures(folder: Path, scale: int = 1) -> np.ndarray:
     return kinds
 
 
-@pytest.mark.usefixtures("quick_cotraining")
-def test_pictures_are_called_by_their_files_and_new_ones_are_placed(
-    train: Command, predict: Command, tmp_path: Path
-) -> None:
+def test_pictures_are_called_by_files_and_new_ones_placed(train: Command, predict: Command, tmp_path: Path) -> None:
     kinds = _pictures(tmp_path)
-    done = train("pictures", "answers.csv", "data.size=10", "hydra.run.dir=run")
-    assert done.returncode == 0, done.stderr
+    train("pictures", "answers.csv", "data.size=10", "hydra.run.dir=run")
     config = yaml.safe_load((tmp_path / "run" / "config.yaml").read_text())
     assert config["choices"]["model"] == "cotrain"
     assert config["image_shape"] == [3, 10, 10]
@@ -129,13 +100,8 @@ def test_pictures_are_called_by_their_files_and_new_ones_are_placed(
     for number in (30, 31):
         (tmp_path / "pictures" / f"{number}.png").rename(tmp_path / "new" / f"{number}.png")
     new = predict("run", "new")
-    assert new.returncode == 0, new.stderr
     found = list(csv.DictReader(new.stdout.splitlines()))
     assert [(row["item"], row["cluster"]) for row in found] == [(row["item"], row["cluster"]) for row in rows[30:32]]
-    for number in (30, 31):  # grey ones, for a run in colour
-        path = tmp_path / "new" / f"{number}.png"
-        Image.open(path).convert("L").save(path)
-    assert len(predict("run", "new").stdout.splitlines()) == 3
 
 
 def test_new_pictures_are_seen_by_the_network_of_the_run(
@@ -149,12 +115,10 @@ def test_new_pictures_are_seen_by_the_network_of_the_run(
         return np.pad(np.array(halves, np.float32), ((0, 0), (0, 1278)))
 
     monkeypatch.setattr("semicrowd.data.embedding.efficientnet_lite0", lambda: network)
-    done = train("pictures", "answers.csv", "model=kmeans", "n_classes=2", "hydra.run.dir=run")
-    assert done.returncode == 0, done.stderr
+    train("pictures", "answers.csv", "model=kmeans", "n_classes=2", "hydra.run.dir=run")
     rows = rows_of(tmp_path / "run" / "assignments.csv")
-    refused(predict("run", "pictures/30.png"), "pictures/30.png")
+    refused(predict("run", "pictures/30.png", code=2), "pictures/30.png")
     every = predict("run", "pictures")
-    assert every.returncode == 0, every.stderr
     found = list(csv.DictReader(every.stdout.splitlines()))
     assert [row["cluster"] for row in found] == [row["cluster"] for row in rows]
     assert len({row["cluster"] for row in rows}) == 2
@@ -164,8 +128,7 @@ def test_new_pictures_are_seen_by_the_network_of_the_run(
 def test_questions_are_asked_and_a_page_can_be_made_anew(train: Command, tmp_path: Path) -> None:
     from reproduction.run import rebuild
 
-    done = train("items.csv", "answers.csv", "model=kmeans", "questions=7", f"hydra.run.dir={tmp_path}/run")
-    assert done.returncode == 0, done.stderr
+    train("items.csv", "answers.csv", "model=kmeans", "questions=7", f"hydra.run.dir={tmp_path}/run")
     assert len(rows_of(tmp_path / "run" / "questions.csv")) == 7
     page = tmp_path / "run" / "report.html"
     text = page.read_text()
@@ -185,6 +148,5 @@ def test_questions_are_asked_and_a_page_can_be_made_anew(train: Command, tmp_pat
 
 @pytest.mark.usefixtures("table", "answers")
 def test_a_method_of_answers_alone_places_no_new_items(train: Command, predict: Command) -> None:
-    done = train("items.csv", "answers.csv", "model=crowd_only", "n_classes=2", "hydra.run.dir=run")
-    assert done.returncode == 0, done.stderr
-    refused(predict("run", "items.csv"), "SignedSpectral")
+    train("items.csv", "answers.csv", "model=crowd_only", "n_classes=2", "hydra.run.dir=run")
+    refused(predict("run", "items.csv", code=2), "SignedSpectral")

@@ -1,6 +1,5 @@
 """Views of an image that learn to be of one kind."""
 
-from collections.abc import Callable
 from itertools import product
 from typing import Any
 
@@ -8,13 +7,11 @@ import numpy as np
 import pytest
 import torch
 from scipy.stats import entropy
-from sklearn.metrics import adjusted_rand_score
 from tests.models.test_kinds_by_views import SIZE, strokes
 from tests.small_fits import SmallFit, small_fit
 
 from semicrowd.crowd.simulate import two_coin
-from semicrowd.models.training_data import TrainingData
-from semicrowd.starts.teaching import answer_cross_entropy, disagreement, learn_agreement, teach_bayes, teach_classifier
+from semicrowd.starts.teaching import answer_cross_entropy, disagreement, learn_agreement, teach_classifier
 
 OF_START: dict[str, Any] = {"init": "mixture", "init_epochs": 0, "teach_epochs": 15, "init_learning_rate": 0.003}
 
@@ -104,17 +101,6 @@ def test_restarts_do_not_see_each_other() -> None:
         learn_agreement(fit.model, fit.data, fit.data.views, given, lambda _: None)
         found.append(fit.model.classifier(fit.features)[0])
     torch.testing.assert_close(found[0], found[1], rtol=1e-4, atol=1e-4)
-
-
-def test_clusters_to_spare_do_not_blur_those_in_use(bayes: Callable[..., SmallFit[Any]]) -> None:
-    """The four quarters of the plane, and eleven clusters that no item is in."""
-    fit = bayes(n_clusters=15, with_answers=False, init_epochs=20, init_learning_rate=0.01)
-    fit.begin()
-    fit.model.params.update(teach_epochs=50, teach_weight=30.0)
-    data: TrainingData = fit.data
-    quarter = ((fit.features > 0) * torch.tensor([1, 2])).sum(-1)
-    teach_bayes(fit.model, data, quarter[None], lambda _: None)
-    assert adjusted_rand_score(quarter.numpy(), fit.clusters()) > 0.8
 
 
 def test_a_classifier_that_will_be_held_learns_of_views() -> None:

@@ -1,4 +1,4 @@
-"""The start from a mixture: posterior and evidence of a partition, by loops; the VAE's posterior, by densities."""
+"""The start from a mixture: joins by the evidence of a partition; the VAE's posterior, by densities."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,17 +8,16 @@ import numpy as np
 import pytest
 import torch
 from joblib import Memory
-from numpy.testing import assert_allclose
-from scipy import stats
+from scipy.special import gammaln
 from sklearn.metrics import adjusted_rand_score
+from tests.inference.test_natural_gradient import log_evidence
 from tests.small_fits import SmallFit, small_fit
 from torch.distributions import MultivariateNormal, Normal
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
-from semicrowd.expfam import dirichlet, gaussian, normal_inverse_wishart
+from semicrowd.expfam import dirichlet, gaussian
 from semicrowd.inference.graph import answer_graph
-from semicrowd.inference.mixture import mixture_prior, partition_posterior
 from semicrowd.models.bayes import BayesSCDC
 from semicrowd.models.scdc import SCDC
 from semicrowd.starts import answer_classifier, teaching, vae
@@ -27,40 +26,6 @@ from semicrowd.starts.partition import answer_gains, joined
 from semicrowd.starts.vae import PRIOR_SD, train_vae
 
 Build = Callable[..., SmallFit[Any]]
-
-
-def test_the_posterior_of_a_partition_is_the_textbook_one() -> None:
-    """Murphy 2007, "Conjugate Bayesian analysis of the Gaussian distribution", eqs. 250–254, for points x."""
-    rng = np.random.default_rng(0)
-    x, clusters = rng.normal(size=(20, 2)), np.arange(20) % 2  # the third cluster is empty
-    t_x = gaussian.statistics(torch.from_numpy(x), torch.zeros(20, 2, 2, dtype=torch.float64))[None]
-    eta = partition_posterior(mixture_prior("corrected", 3, 2), t_x, torch.from_numpy(clusters)[None])
-    assert_allclose(dirichlet.to_standard(eta.pi)[0], 1 + 0.05 / 3 + np.array([10, 10, 0]))
-    location, kappa, scale, degrees = (v[0].numpy() for v in normal_inverse_wishart.to_standard(eta.components))
-    for k in range(3):
-        points = x[clusters == k]
-        n, mean = len(points), points.mean(0) if len(points) else np.zeros(2)
-        scatter = sum((np.outer(p - mean, p - mean) for p in points), np.zeros((2, 2)))
-        assert kappa[k] == pytest.approx(0.5 + n)
-        assert degrees[k] == pytest.approx(2.5 + n)
-        assert_allclose(location[k], n * mean / (0.5 + n), atol=1e-9)
-        expected = 2.5 * np.eye(2) + scatter + 0.5 * n / (0.5 + n) * np.outer(mean, mean)
-        assert_allclose(scale[k], expected, rtol=1e-8, atol=1e-9)
-
-
-def predictive_evidence(x: np.ndarray, clusters: np.ndarray, concentration: float, K: int) -> float:
-    """ln p(x, z) item by item: Pólya's urn for z, Student's t for x (Murphy 2007, eq. 258)."""
-    total = 0.0
-    for n in range(len(x)):
-        same = x[:n][clusters[:n] == clusters[n]]
-        total += np.log((len(same) + concentration) / (n + K * concentration))
-        count, mean = len(same), same.mean(0) if len(same) else np.zeros(2)
-        kappa, nu = 0.5 + count, 2.5 + count
-        scale = 2.5 * np.eye(2) + (same - mean).T @ (same - mean) + 0.5 * count / kappa * np.outer(mean, mean)
-        degrees = nu - 1
-        shape = scale * (kappa + 1) / (kappa * degrees)
-        total += stats.multivariate_t(count * mean / kappa, shape, df=degrees).logpdf(x[n])
-    return total
 
 
 @pytest.mark.parametrize("with_answers", [True, False])
@@ -78,7 +43,8 @@ def test_components_are_joined_while_the_evidence_of_the_partition_rises(
     a = fit.annotations
 
     def evidence(clusters: np.ndarray) -> float:
-        total = predictive_evidence(x, clusters, 0.05 / 6, 6)
+        sizes = np.bincount(clusters, minlength=6)
+        total = gammaln(sizes + 0.05 / 6).sum() + sum(log_evidence(x[clusters == k]) for k in np.unique(clusters))
         if with_answers:
             for i, j, worker, label in zip(a.i, a.j, a.worker, a.label, strict=True):
                 total += alpha[worker, 1 - label] if clusters[i] == clusters[j] else beta[worker, label]

@@ -1,9 +1,6 @@
 """Norms of gradients and their clipping, restart by restart; a fit that diverges."""
 
 import math
-from collections.abc import Iterator, Sequence
-from functools import partial
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +12,7 @@ from torch import nn
 from torch.nn.utils import clip_grad_norm_
 
 from semicrowd.errors import UserError
-from semicrowd.training.module import ClusteringModule, clip_by_restart, finite_restarts, norm_by_restart
+from semicrowd.training.module import ClusteringModule, clip_by_restart, norm_by_restart
 from semicrowd.training.train import train
 
 BOTH = pytest.mark.parametrize("name", ["bayes", "scdc"])
@@ -46,30 +43,11 @@ def test_each_restart_is_clipped_as_torch_clips_it_alone(restarts: int, most: fl
     for restart in range(restarts):
         alone = [nn.Parameter(torch.zeros(parameter.shape[1:])) for parameter in found]
         for one, parameter in zip(alone, parameters(restarts), strict=True):
-            assert parameter.grad is not None
             one.grad = parameter.grad[restart].clone()
         expected = clip_grad_norm_(alone, most)
         torch.testing.assert_close(norm[restart].float(), expected)
         for one, parameter in zip(alone, found, strict=True):
-            assert one.grad is not None
-            assert parameter.grad is not None
             torch.testing.assert_close(parameter.grad[restart], one.grad)
-
-
-def test_a_restart_that_diverges_leaves_the_others_their_steps() -> None:
-    found = parameters(3)
-    before = [gradient.clone() for gradient in gradients(found)]
-    gradients(found)[1][1, 0, 0] = math.nan
-    module = new("scdc", restarts=3).module()
-    norm = module._leave_out_diverged(torch.optim.SGD(found), (), {})
-    assert norm.isfinite().tolist() == [True, False, True]
-    for gradient, first in zip(gradients(found), before, strict=True):
-        assert torch.equal(gradient[[0, 2]], first[[0, 2]])
-        assert not gradient[1].any()
-    model = nn.ParameterList(found)
-    with torch.no_grad():
-        found[2][0, 0, 0, 0, 0] = math.inf
-    assert finite_restarts(model).tolist() == [False, True, True]
 
 
 def new(name: str, **settings: Any) -> SmallFit[Any]:
@@ -82,15 +60,6 @@ def fit(made: SmallFit[Any], folder: Path | None = None) -> dict[str, float]:
     module = ClusteringModule(made.model, made.data)
     train(module, trainer_in(folder))
     return module.history[-1]
-
-
-@BOTH
-def test_norms_of_an_epoch_are_in_the_curves_clipped_or_not(name: str) -> None:
-    free, wide, tight = (
-        fit(new(name, epochs=1, **settings)) for settings in ({}, {"clip": 1e9}, {"clip": 1e-4})
-    )
-    assert free == wide
-    assert tight["gradient/norm_max"] >= tight["gradient/norm"] > 1e-4  # as it was before it was clipped
 
 
 @BOTH
@@ -116,34 +85,20 @@ def test_norms_are_those_of_the_loss(name: str, monkeypatch: pytest.MonkeyPatch)
 
 @BOTH
 def test_clipping_does_not_tie_restarts_to_each_other(name: str) -> None:
-    """A restart of two ends where it ends when the other's networks are others."""
+    """A restart of two ends where it ends when the other's networks are others, or diverge."""
     found = []
-    for seed in (1, 2):
+    for seed, by in ((1, 1.0), (2, 1.0), (3, math.nan)):
         made = new(name, restarts=2, epochs=2, clip=0.05)
         with torch.no_grad():
             for parameter in made.model.vae_parameters():
-                parameter[1] += torch.randn(parameter[1].shape, generator=torch.Generator().manual_seed(seed))
+                parameter[1] += by * torch.randn(parameter[1].shape, generator=torch.Generator().manual_seed(seed))
         fit(made)
         found.append([parameter.detach().clone() for parameter in made.model.parameters()])
-    assert any(not torch.equal(one[1], other[1]) for one, other in zip(*found, strict=True))
-    for one, other in zip(*found, strict=True):
+    assert any(not torch.equal(one[1], other[1]) for one, other, _ in zip(*found, strict=True))
+    for one, other, diverged in zip(*found, strict=True):
         torch.testing.assert_close(one[0], other[0], rtol=1e-4, atol=1e-5)
-
-
-@BOTH
-def test_a_clipped_restart_without_a_gradient_takes_no_step(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One bad batch in restart 0: its parameters stay finite, and it goes on."""
-    made = new(name, restarts=2, epochs=1, clip=0.05)
-    monkeypatch.setattr("semicrowd.training.module.norm_by_restart", partial(_one_bad_norm, count()))
-    fit(made)
-    assert all(parameter.isfinite().all() for parameter in made.model.parameters())
-
-
-def _one_bad_norm(calls: Iterator[int], gradients: Sequence[torch.Tensor]) -> torch.Tensor:
-    if next(calls) == 0:
-        for gradient in gradients:
-            gradient[0] = math.nan
-    return norm_by_restart(gradients)
+        # Message passing stops by the largest change of all restarts: here only when it must.
+        torch.testing.assert_close(one[0], diverged[0], rtol=1e-2, atol=1e-3)
 
 
 def break_after(made: SmallFit[Any], epoch: int, restarts: slice, monkeypatch: pytest.MonkeyPatch) -> ClusteringModule:
@@ -162,9 +117,7 @@ def break_after(made: SmallFit[Any], epoch: int, restarts: slice, monkeypatch: p
 
 
 @BOTH
-def test_a_fit_that_diverges_keeps_its_last_good_checkpoint(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_divergence_leaves_the_last_good_checkpoint(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = new(name, restarts=2, epochs=4)
     module = break_after(made, 2, slice(None), monkeypatch)
     with pytest.raises(UserError, match="epoch 3"):

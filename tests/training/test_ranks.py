@@ -1,6 +1,7 @@
 """Two processes that train one model do what one process does on both their batches, and stay the same."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,7 @@ from tests.small_fits import parameters
 from torch import Tensor, distributed
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.expfam import gaussian
-from semicrowd.models import bayes
+from semicrowd.crowd.simulate import tasks
 from semicrowd.models.state import model_class
 from semicrowd.models.training_data import TrainingData
 from semicrowd.models.views import AffineViews
@@ -79,15 +79,9 @@ def items_and_answers() -> tuple[Tensor, PairAnnotations]:
     rng = np.random.default_rng(0)
     kind = np.arange(N) % K
     features = torch.from_numpy(np.clip(rng.normal(kind[:, None] / K, 0.1, (N, SIDE**2)), 0, 1))
-    rows = []
-    for task in range(4):
-        members = rng.permutation(np.arange(task * TASK, (task + 1) * TASK))
-        rows += [
-            (a, b, task % 2, int((kind[a] == kind[b]) != (rng.random() < 0.1)), task)
-            for n, a in enumerate(members) for b in members[n + 1 :]
-        ]
-    i, j, worker, label, task_of = np.array(rows).T
-    return features, PairAnnotations.from_arrays(i, j, worker, label, task=task_of, num_items=N)
+    answers = tasks(kind[: 4 * TASK], rng, num_annotators=2, num_tasks=4, task_size=TASK, num_annotated=4 * TASK)
+    assert len(answers.annotated) == 4 * TASK
+    return features, replace(answers, num_items=N)
 
 
 def module(name: str, params: Bunch, dtype: torch.dtype, views: bool = False) -> ClusteringModule:
@@ -103,8 +97,6 @@ def module(name: str, params: Bunch, dtype: torch.dtype, views: bool = False) ->
 def batches_of_tasks(data: TrainingData) -> list[Batch]:
     """The answers of tasks 0 and 1, and those of 2 and 3, each beside six items without any."""
     answers, found = data.annotations, []
-    assert answers is not None
-    assert answers.task is not None
     index = answers.index
     for half in range(2):
         rows = np.flatnonzero(answers.task // 2 == half)
@@ -114,18 +106,6 @@ def batches_of_tasks(data: TrainingData) -> list[Batch]:
         weight = torch.cat([relational.item_weight, torch.full((6,), 6.0)])
         found.append(Batch(torch.cat([relational.items, others]), weight, relational, 0))
     return found
-
-
-def joined(data: TrainingData, batches: list[Batch]) -> Batch:
-    """Both batches as one: every weight is half as large, as one process of twice the batch has it."""
-    answers = data.annotations
-    assert answers is not None
-    index = answers.index
-    nodes = np.arange(len(index.items))
-    relational = index.batch(np.arange(answers.num_pairs), nodes, np.ones(len(nodes)), 1.0)
-    others = torch.cat([batch.items[batch.relational.num_nodes :] for batch in batches])  # type: ignore[union-attr]
-    weight = torch.cat([relational.item_weight, torch.full((len(others),), 3.0)])
-    return Batch(torch.cat([relational.items, others]), weight, relational, 0)
 
 
 def run(
@@ -148,31 +128,6 @@ def params_of(name: str, **given: Any) -> Bunch:
     return parameters(name, **(usual | given))
 
 
-@pytest.mark.parametrize(
-    ("name", "settings"),
-    [("bayes", {"natural_gradient": "svi"}), ("bayes", {"natural_gradient": "full"}), ("scdc", {})],
-)
-def test_one_step_on_two_ranks_is_one_step_on_both_batches(
-    name: str, settings: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # The draws of x are the only thing that depends on which process an item is in; and message passing stops by the
-    # largest change among the items that it sees together.
-    monkeypatch.setattr(gaussian, "draw", lambda mean, root, _: mean + 0.3 * root.sum(-1))
-    monkeypatch.setattr(torch, "randn", lambda *shape, **_: torch.full(shape[0] if len(shape) == 1 else shape, 0.3))
-    monkeypatch.setattr(bayes, "STEP_TOLERANCE", 0.0)
-    recipe = params_of(name, **({"amortisation": 2.0} if name == "bayes" else {}), **settings)
-    both = module(name, recipe, torch.float64)
-    batches = batches_of_tasks(both.data)
-    first = {key: value.clone() for key, value in both.state_dict().items()}
-    [one] = run(both, Steps([joined(both.data, batches)]), tmp_path / "one", 1, 1, [])
-    two = run(module(name, recipe, torch.float64), Steps(batches), tmp_path / "two", 2, 1, [])
-    assert any(not torch.equal(first[key], one[key]) for key in one)
-    for state in two:
-        for key, expected in one.items():
-            bound = 1e-10 if ".eta." in key else 1e-6
-            torch.testing.assert_close(state[key], expected, rtol=0, atol=bound * max(1, expected.abs().max().item()))
-
-
 def by_hand(fitted: ClusteringModule, batches: list[Batch]) -> dict[str, Tensor]:
     """The mean over the batches of the gradients that each gives alone, with the noise of its process."""
     data, found = fitted.data, []
@@ -187,12 +142,16 @@ def by_hand(fitted: ClusteringModule, batches: list[Batch]) -> dict[str, Tensor]
 
 @pytest.mark.parametrize("pieces", [False, True])
 @pytest.mark.parametrize("nets", ["mlp", "conv", "resnet", "mlp in bfloat16", "resnet in bfloat16"])
-@pytest.mark.parametrize("name", ["bayes", "scdc"])
-def test_gradients_are_the_mean_over_the_ranks(name: str, nets: str, pieces: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "more"),
+    [("bayes", {}), ("bayes", {"natural_gradient": "full", "amortisation": 2.0}), ("scdc", {"classifier_channels": 2})],
+)
+def test_gradients_are_the_mean_over_the_ranks(
+    name: str, more: dict[str, Any], nets: str, pieces: bool, tmp_path: Path
+) -> None:
     """Of networks and of natural parameters, whatever Lightning and torch's reducer do in between."""
     kind, _, precision = nets.partition(" in ")
     dtype, bound = (torch.float32, 1e-5) if precision else (torch.float64, 1e-10)
-    more = {"classifier_channels": 2} if name == "scdc" else {}
     recipe = params_of(name, architecture=kind, channels=(2, 3), precision=precision or "float32", **more)
     alone = module(name, recipe, dtype)
     batches = batches_of_tasks(alone.data)
@@ -208,16 +167,6 @@ def test_gradients_are_the_mean_over_the_ranks(name: str, nets: str, pieces: boo
         for key, value in expected.items():
             assert found[key].dtype == value.dtype == (torch.float64 if ".eta." in key else dtype)
             torch.testing.assert_close(found[key], value, rtol=0, atol=bound * value.abs().max().item())
-
-
-def test_the_loss_s_own_backward_would_leave_each_rank_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The trap of manual optimization, which the test before this one has to see."""
-    monkeypatch.setattr(ClusteringModule, "manual_backward", lambda _, loss: loss.backward())
-    trapped = module("scdc", params_of("scdc"), torch.float64)
-    batches = batches_of_tasks(trapped.data)
-    run(trapped, Steps(batches), tmp_path / "two", 2, 1, [KeepGradients(tmp_path / "two")])
-    first, second = (torch.load(tmp_path / "two" / f"gradients{rank}.pt", weights_only=True) for rank in range(2))
-    assert any(not torch.allclose(first[key], second[key]) for key in first)
 
 
 #: What changes which parameters a step uses.

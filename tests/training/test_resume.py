@@ -1,8 +1,6 @@
-"""A fit that is stopped between two epochs and goes on is the fit that was not stopped, to the last bit."""
+"""A fit that is stopped between two epochs and goes on is the fit that was not, to the last bit; snapshots of it."""
 
-import os
 import re
-import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,12 +14,16 @@ from tests.small_fits import ANSWERS, SmallFit, small_fit, trainer_in
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.errors import UserError
 from semicrowd.methods.generative import evaluate
+from semicrowd.random import torch_stream
 from semicrowd.result import Result
+from semicrowd.training.callbacks import SnapshotRecorder, read_snapshots
 from semicrowd.training.module import ClusteringModule
 from semicrowd.training.train import train
 
 EPOCHS, STOPPED = 4, 3
 IMAGES = np.random.default_rng(0).random((60, 64)).astype(np.float32)
+#: A seed with which the second restart is the better one.
+SECOND_BEST = {"bayes": 0, "scdc": 2}
 KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "bayes": ("bayes", {}),
     "scdc": ("scdc", {}),
@@ -33,21 +35,23 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-def new(kind: str, answers: PairAnnotations | None = ANSWERS) -> SmallFit[Any]:
+def new(kind: str, answers: PairAnnotations | None = ANSWERS, seed: int = 0) -> SmallFit[Any]:
     name, settings = KINDS[kind]
     return small_fit(
         name, IMAGES, answers, n_clusters=4, hidden=(6,), image_shape=(8, 8), restarts=2, epochs=EPOCHS, batch_size=16,
-        **settings,
+        seed=seed, **settings,
     )  # fmt: skip
 
 
 def run(
-    fit: SmallFit[Any], folder: Path, at_epoch: Callable[[int], None] = lambda _: None, resume: bool = False
-) -> tuple[Result, list[dict[str, float]]]:
+    fit: SmallFit[Any], folder: Path, at_epoch: Callable[[int], None] = lambda _: None, resume: bool = False,
+    snapshots: tuple[int, ...] = (),
+) -> tuple[Result, list[dict[str, float]]]:  # fmt: skip
     """The result, and the rows of the curves."""
     module = ClusteringModule(fit.model, fit.data, begin=not resume)
     hook = LambdaCallback(on_train_epoch_end=lambda trainer, _: at_epoch(trainer.current_epoch + 1))
-    train(module, trainer_in(folder, hook), folder / "last.ckpt" if resume else None)
+    recorder = [SnapshotRecorder(snapshots)] if snapshots else []
+    train(module, trainer_in(folder, hook, *recorder), folder / "last.ckpt" if resume else None)
     return evaluate(fit.model, module.data), module.history
 
 
@@ -78,19 +82,6 @@ def test_it_ends_the_same(kind: str, with_answers: bool, tmp_path: Path) -> None
     assert [row["epoch"] for row in curves] == [*range(1, 1 + EPOCHS)]
 
 
-def test_sigterm_ends_a_fit_as_ctrl_c_does(tmp_path: Path) -> None:
-    before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
-
-    def terminate(epoch: int) -> None:
-        if epoch == 1:
-            os.kill(os.getpid(), signal.SIGTERM)
-
-    with pytest.raises(KeyboardInterrupt):
-        run(new("scdc"), tmp_path, terminate)
-    assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == before
-    assert len(torch.load(tmp_path / "last.ckpt", weights_only=True)["history"]) < EPOCHS
-
-
 def test_a_checkpoint_that_is_damaged_or_not_whole_is_refused(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         run(new("scdc"), tmp_path, stop)
@@ -106,3 +97,33 @@ def test_a_checkpoint_that_is_damaged_or_not_whole_is_refused(tmp_path: Path) ->
     path.write_bytes(whole)
     with pytest.raises(UserError, match=r"last\.ckpt"):
         run(new("bayes"), tmp_path, resume=True)
+
+
+@pytest.mark.parametrize("kind", ["bayes", "scdc"])
+def test_snapshots_are_of_the_best_restart_at_the_start_after_epochs_and_at_the_end(kind: str, tmp_path: Path) -> None:
+    one = new(kind, seed=SECOND_BEST[kind])
+    run(one, tmp_path, snapshots=(0, 1))
+    found = read_snapshots(tmp_path)
+    assert found.epochs.tolist() == [0, 1, EPOCHS]
+    assert (found.weights.shape, found.samples.shape) == ((3, 4), (3, 4, 64))
+    best = int(one.elbo()["total"].argmax())
+    assert best > 0  # with this seed: else the first restart would do
+    np.testing.assert_array_equal(found.weights[-1], one.model.cluster_weights()[best].float().numpy())
+    samples = one.model.sample(1, torch_stream(SECOND_BEST[kind], "evaluation/snapshots"))[best, :, 0]
+    np.testing.assert_array_equal(found.samples[-1], samples.float().numpy())
+    assert not np.array_equal(found.samples[0], found.samples[1])
+
+
+def test_snapshots_change_nothing_else_and_survive_a_stop(tmp_path: Path) -> None:
+    with_them, without = new("bayes"), new("bayes")
+    run(with_them, tmp_path / "whole", snapshots=(0, 1))
+    run(without, tmp_path / "without")
+    assert read_snapshots(tmp_path / "without") is None
+    for name, value in with_them.model.state_dict().items():
+        assert torch.equal(value, without.model.state_dict()[name]), name
+    with pytest.raises(KeyboardInterrupt):
+        run(new("bayes"), tmp_path / "stopped", stop, snapshots=(0, 1))
+    assert read_snapshots(tmp_path / "stopped").epochs.tolist() == [0, 1]
+    run(new("bayes"), tmp_path / "stopped", resume=True, snapshots=(0, 1))
+    whole, stopped = (tmp_path / name / "snapshots.npz" for name in ("whole", "stopped"))
+    assert whole.read_bytes() == stopped.read_bytes()

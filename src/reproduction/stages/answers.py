@@ -1,7 +1,7 @@
 """Stage ``answers``: simulated answers as files, the same that a run with these settings draws.
 
 ``python -m reproduction.stages.answers -m data=face annotations=quota seed=0-4`` writes into a folder for each job
-``answers.csv``, which ``annotations=file annotations.path=…`` reads, and the annotators' true rates.
+``answers.csv``, which ``annotations=file annotations.path=…`` reads.
 """
 
 import sys
@@ -25,7 +25,7 @@ def main(cfg: DictConfig) -> None:
     _, answers = inputs(cfg)
     if answers is None:
         raise UserError(f"annotations={cfg.annotations._target_}: expected one that gives answers")
-    answer_files.write_with_truth(answers, folder / "answers.csv")
+    answer_files.write(answers, folder / "answers.csv")
     made_of = OmegaConf.masked_copy(cfg, ["data", "annotations", "seed"])
     write_text(folder / "config.yaml", OmegaConf.to_yaml(made_of, resolve=True))
 

@@ -1,4 +1,4 @@
-"""Stage ``slpd``: Tables 1 to 3 and Fig. 2 of the SLPD paper, all trials of a data set at once, many fits at a time.
+"""Stage ``slpd``: Tables 1 to 3 and Fig. 2 of the SLPD paper.
 
 Writes ``sizes.csv``; for each data set ``<name>.csv``, the balanced Rand index of every method, degree of supervision,
 trial and fold; and ``curve.csv``, the likelihood of held-out wines by number of clusters.
@@ -26,7 +26,7 @@ from semicrowd.data.benchmark import load_benchmark
 from semicrowd.errors import UserError
 from semicrowd.files import write_csv
 from semicrowd.methods.ckm import CKM, block_means
-from semicrowd.methods.slpd import SLPD, Table
+from semicrowd.methods.slpd.estimator import SLPD
 from semicrowd.metrics.clustering import balanced_rand_index
 from semicrowd.random import stream, torch_stream
 
@@ -106,6 +106,19 @@ SETS = {
 
 
 @dataclass(frozen=True)
+class Table:
+    """The items that are fitted, NaN where missing; their blocks; the seed of the fit."""
+
+    features: Float[np.ndarray, "D G"]
+    blocks: Int[np.ndarray, "D"]
+    seed: int
+
+    def fitted(self, model: SLPD, **parameters: int) -> SLPD:
+        """A fit with the settings of ``model``, but for these."""
+        return clone(model).set_params(random_state=self.seed, **parameters).fit_blocks(self.features, self.blocks)
+
+
+@dataclass(frozen=True)
 class Split:
     """One fold of one trial: the table that is fitted, and the test items with their labels."""
 
@@ -149,11 +162,10 @@ def rows_of(name: str, share: float, trials: range) -> list[list[Any]]:
     parts, of = splits(name, share, trials), SETS[name]
     rows = _rows(parts, of, share, of.num_clusters)
     if of.choose:
-        tables = [split.table for split in parts]
-        rows += [
-            [CHOSEN, share, split.trial, split.fold, split.index(model.predict(split.test)), model.n_clusters]
-            for split, model in zip(parts, fit_chosen(tables, of.model(of.num_clusters)), strict=True)
-        ]
+        for split in parts:
+            count = choose(split.table, of.model(of.num_clusters))
+            model = split.table.fitted(of.model(count), n_restarts=RESTARTS)
+            rows.append([CHOSEN, share, split.trial, split.fold, split.index(model.predict(split.test)), count])
     if of.together and not share:  # with labels it would be the same: they are of other classes
         alone = _rows([split.alone() for split in parts], of, share, of.num_clusters // of.folds)
         rows += [[f"{row[0]}, {ALONE}", *row[1:]] for row in alone if row[0] in ("ckm", "slpd")]
@@ -162,14 +174,13 @@ def rows_of(name: str, share: float, trials: range) -> list[list[Any]]:
 
 def _rows(parts: Sequence[Split], of: TableSet, share: float, num_clusters: int) -> list[list[Any]]:
     """Rows of every method that is given the number of clusters."""
-    fitted = of.model(num_clusters).fit_each([split.table for split in parts])
     rows: list[list[Any]] = []
-    for split, model in zip(parts, fitted, strict=True):
+    for split in parts:
         main = "standardised" if of.standardize else "as they are"
         clusters = dict(_kmeans(split, num_clusters, main))
         clusters["ckm"] = clusters.pop(f"ckm, {main}")
-        kinds = {"slpd": range(of.restarts), "slpd, one start": range(1)}
-        clusters |= {name: model.chosen_among(some).predict(split.test) for name, some in kinds.items()}
+        for method, restarts in (("slpd", of.restarts), ("slpd, one start", 1)):
+            clusters[method] = split.table.fitted(of.model(num_clusters), n_restarts=restarts).predict(split.test)
         rows += [
             [method, share, split.trial, split.fold, split.index(labels), num_clusters]
             for method, labels in clusters.items()
@@ -187,31 +198,16 @@ def _kmeans(split: Split, num_clusters: int, main: str) -> Iterator[tuple[str, A
         yield f"ckm, {name}" if starts > 1 else "ckm, one start", model.predict(scaler.transform(split.test))
 
 
-def choose(tables: Sequence[Table], model: SLPD) -> list[int]:
-    """A number of clusters for each table, chosen by its items and blocks alone; ``model`` has SLPD's other settings.
+def choose(table: Table, model: SLPD) -> int:
+    """A number of clusters, chosen by a table's items and blocks alone; ``model`` has SLPD's other settings.
 
     As in the paper (section 4, Fig. 2), it is the number with the highest mean ln p of held-out items (section 6.2).
-    The items on which the clusters are scored later must not be in the tables.
+    The items on which the clusters are scored later must not be in the table.
     """
-    inner, values = [_held_out(table) for table in tables], []
-    for count in CLUSTERS:
-        fitted = clone(model).set_params(n_clusters=count, n_restarts=RESTARTS).fit_each([one for one, _ in inner])
-        values.append([
-            one.log_likelihood(held_out, torch_stream(table.seed, "slpd/choice"))[0].mean()
-            for one, (table, held_out) in zip(fitted, inner, strict=True)
-        ])  # fmt: skip
-    return [CLUSTERS[best] for best in np.argmax(values, axis=0)]
-
-
-def fit_chosen(tables: Sequence[Table], model: SLPD) -> list[SLPD]:
-    """For each table a fit to all its items, with the number of clusters that was chosen for it."""
-    counts = choose(tables, model)
-    found: dict[int, SLPD] = {}
-    for count in set(counts):
-        which = [number for number, chosen in enumerate(counts) if chosen == count]
-        fitted = clone(model).set_params(n_clusters=count, n_restarts=RESTARTS)
-        found |= zip(which, fitted.fit_each([tables[number] for number in which]), strict=True)
-    return [found[number] for number in range(len(tables))]
+    inner, held_out = _held_out(table)
+    fits = [inner.fitted(model, n_clusters=count, n_restarts=RESTARTS) for count in CLUSTERS]
+    values = [fit.log_likelihood(held_out, torch_stream(table.seed, "slpd/choice"))[0].mean() for fit in fits]
+    return CLUSTERS[int(np.argmax(values))]
 
 
 def _held_out(table: Table) -> tuple[Table, np.ndarray]:
@@ -228,7 +224,7 @@ def curve_rows(labelled: str, num_clusters: int, runs: range) -> list[list[Any]]
     torch.set_num_threads(1)
     data = load_benchmark(which="wine")
     assert data.labels is not None
-    features, tables, asked = data.features.astype(np.float64), [], []
+    features, rows = data.features.astype(np.float64), list[list[Any]]()
     for run in runs:
         order = stream(run, "slpd/curve").permutation(data.num_items)
         held_out, train = order[:_HELD_OUT], order[_HELD_OUT:]
@@ -237,12 +233,8 @@ def curve_rows(labelled: str, num_clusters: int, runs: range) -> list[list[Any]]
             members = np.flatnonzero(data.labels[train] == label)
             blocks[members] = members[0]
         numbers = np.unique(blocks, return_inverse=True)[1]
-        tables.append(Table(features[train], numbers, run))
-        asked.append(features[held_out])
-    rows: list[list[Any]] = []
-    fitted = SLPD(num_clusters, n_restarts=RESTARTS).fit_each(tables)
-    for run, model, items in zip(runs, fitted, asked, strict=True):
-        value, error = model.log_likelihood(items)
+        model = Table(features[train], numbers, run).fitted(SLPD(num_clusters, n_restarts=RESTARTS))
+        value, error = model.log_likelihood(features[held_out])
         # All items share the same random draws, so their errors may be equal: the mean error is an upper bound.
         rows.append([labelled, num_clusters, run, float(value.mean()), float(error.mean())])
     return rows

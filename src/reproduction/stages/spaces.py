@@ -26,7 +26,7 @@ from semicrowd.errors import UserError
 from semicrowd.estimators.base import CrowdClusterer
 from semicrowd.estimators.persistence import load
 from semicrowd.files import MODEL, write_arrays, write_csv
-from semicrowd.methods.deep_dpm import DeepDPM
+from semicrowd.methods.deep_dpm.estimator import DeepDPM
 from semicrowd.methods.gmeans import GMeans
 from semicrowd.methods.unsupervised import KMeansOnly, VariationalMixture
 from semicrowd.metrics import clustering_scores

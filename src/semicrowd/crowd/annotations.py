@@ -189,62 +189,45 @@ class PairAnnotations:
         worker_names : names of the annotators; by default their numbers
         """
         columns = {"i": i, "j": j, "worker": worker, "label": label} | ({} if task is None else {"task": task})
-        arrays = {name: _integers(column, name, source) for name, column in columns.items()}
+        arrays = {}
+        for name, column in columns.items():
+            array = np.asarray(column)
+            if array.ndim != 1 or not (array.dtype.kind in "iub" or array.size == 0):
+                found = f"{array.dtype} {array.shape}"
+                raise UserError(f"{source}, column {name}: expected a list of whole numbers, got {found}")
+            arrays[name] = array.astype(np.int64)
         if len({len(array) for array in arrays.values()}) > 1:
             lengths = ", ".join(f"{name} {len(array)}" for name, array in arrays.items())
             raise UserError(f"{source}: columns of different lengths: {lengths}")
         if not len(arrays["i"]):
             raise UserError(f"{source}: no answers; expected at least one row i,j,worker,label")
         num_annotators = int(arrays["worker"].max()) + 1 if worker_names is None else len(worker_names)
-        _check_rows(arrays, num_items, num_annotators, source)
+        item = f"an item id from 0 to {num_items - 1}"
+        wrong = [
+            ("i", (arrays["i"] < 0) | (arrays["i"] >= num_items), item),
+            ("j", (arrays["j"] < 0) | (arrays["j"] >= num_items), item),
+            ("j", arrays["i"] == arrays["j"], "another item than i (an item cannot be compared with itself)"),
+            ("worker", (arrays["worker"] < 0) | (arrays["worker"] >= num_annotators),
+             f"an annotator from 0 to {num_annotators - 1}"),
+            ("label", (arrays["label"] != 0) & (arrays["label"] != 1), "1 (same) or 0 (different)"),
+            *([("task", arrays["task"] < 0, "a number >= 0")] if "task" in arrays else []),
+        ]  # fmt: skip
+        for name, bad, expected in wrong:
+            if bad.any():
+                row = int(bad.argmax())
+                raise UserError(f"{source}, row {row}, column {name}: {arrays[name][row]}; expected {expected}")
         used = np.unique(arrays["worker"])
         if len(used) < num_annotators:  # before an array of all numbers is made: they may be those of a platform
             first = int(np.argmin(np.append(used, -1) == np.arange(len(used) + 1)))
-            name = first if worker_names is None else worker_names[first]
-            raise UserError(f"{source}: annotator {name} has no answers; expected at least one of each")
+            silent = first if worker_names is None else worker_names[first]
+            raise UserError(f"{source}: annotator {silent} has no answers; expected at least one of each")
         names = tuple(map(str, range(num_annotators) if worker_names is None else worker_names))
-        truth = [
-            _rates(rates, name, num_annotators, source)
-            for name, rates in (("sensitivity", true_sensitivity), ("specificity", true_specificity))
-        ]
+        truth = [None if one is None else np.asarray(one, np.float64) for one in (true_sensitivity, true_specificity)]
+        for name, rates in zip(("sensitivity", "specificity"), truth, strict=True):
+            # NaN is allowed, because both comparisons with NaN are false.
+            if rates is not None and (rates.shape != (num_annotators,) or np.any((rates < 0) | (rates > 1))):
+                raise UserError(f"{source}: true {name}: expected {num_annotators} probabilities between 0 and 1")
         return cls(
             arrays["i"], arrays["j"], arrays["worker"], arrays["label"], arrays.get("task"), num_items, names,
             truth[0], truth[1], simulated, source,
         )
-
-
-def _integers(column: ArrayLike, name: str, source: str) -> np.ndarray:
-    array = np.asarray(column)
-    if array.ndim != 1 or not (array.dtype.kind in "iub" or array.size == 0):
-        raise UserError(f"{source}, column {name}: expected a list of whole numbers, got {array.dtype} {array.shape}")
-    return array.astype(np.int64)
-
-
-def _check_rows(arrays: dict[str, np.ndarray], num_items: int, num_annotators: int, source: str) -> None:
-    """Check one column after the other; raise an error for the first invalid value."""
-
-    def refuse(bad: np.ndarray, column: str, expected: str) -> None:
-        rows = np.flatnonzero(bad)
-        if len(rows):
-            value = arrays[column][rows[0]]
-            raise UserError(f"{source}, row {rows[0]}, column {column}: {value}; expected {expected}")
-
-    for column in ("i", "j"):
-        item = arrays[column]
-        refuse((item < 0) | (item >= num_items), column, f"an item id from 0 to {num_items - 1}")
-    refuse(arrays["i"] == arrays["j"], "j", "another item than i (an item cannot be compared with itself)")
-    worker, label = arrays["worker"], arrays["label"]
-    refuse((worker < 0) | (worker >= num_annotators), "worker", f"an annotator from 0 to {num_annotators - 1}")
-    refuse((label != 0) & (label != 1), "label", "1 (same) or 0 (different)")
-    if "task" in arrays:
-        refuse(arrays["task"] < 0, "task", "a number >= 0")
-
-
-def _rates(rates: ArrayLike | None, name: str, num_annotators: int, source: str) -> np.ndarray | None:
-    if rates is None:
-        return None
-    array = np.asarray(rates, np.float64)
-    # NaN is allowed, because both comparisons with NaN are false.
-    if array.shape != (num_annotators,) or np.any((array < 0) | (array > 1)):
-        raise UserError(f"{source}: true {name}: expected {num_annotators} probabilities between 0 and 1")
-    return array

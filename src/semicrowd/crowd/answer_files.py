@@ -1,11 +1,5 @@
-"""Answers in files and data frames: three documented forms (docs/howto/answers.md), checked, never guessed.
+"""Answers in files and data frames: three documented forms (docs/howto/answers.md), checked, never guessed."""
 
-A file ``answers.csv`` may be accompanied by ``answers.truth.json`` with the source of simulated answers and the true
-rates of their annotators (:func:`write_with_truth`). These are only used to evaluate a run.
-"""
-
-import json
-import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +12,7 @@ import pandas as pd
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.index import pairs_within
 from semicrowd.errors import UserError
-from semicrowd.files import PROTECTED, expanded, write_csv, write_text
+from semicrowd.files import PROTECTED, expanded, write_csv
 
 #: Name of the annotator if there is no column worker.
 EVERYBODY = "everybody"
@@ -158,10 +152,8 @@ class AnswerTable:
             people = [people[m] for m in answering]
         if dropped:
             notes.append(f"{self.source}: {dropped:,} of {len(self.number):,} rows are left out (errors=drop)")
-        truth = _read_truth(truth_path(Path(self.source)), people) if self.unit == "line" else None
         answers = PairAnnotations.from_arrays(
-            i, j, worker, label, task=task, num_items=len(names), worker_names=people,
-            **(truth or {"source": Path(self.source).name}),
+            i, j, worker, label, task=task, num_items=len(names), worker_names=people, source=Path(self.source).name,
         )  # fmt: skip
         return replace(answers, notes=tuple(notes))
 
@@ -242,7 +234,7 @@ def joined(parts: Sequence[PairAnnotations]) -> PairAnnotations:
         task = np.concatenate(tasks)
     answers = PairAnnotations.from_arrays(
         i, j, np.concatenate(worker), label, task=task, num_items=parts[0].num_items, worker_names=names,
-        simulated=all(part.simulated for part in parts), source=" and ".join(part.source for part in parts),
+        source=" and ".join(part.source for part in parts),
     )  # fmt: skip
     return replace(answers, notes=tuple(note for part in parts for note in part.notes))
 
@@ -284,49 +276,9 @@ def _numbered(cells: np.ndarray) -> tuple[np.ndarray, list[str]]:
     return pd.Index(names).get_indexer(found)[code], names
 
 
-def truth_path(path: Path) -> Path:
-    """Path of the file with the source and the true rates of the answers in ``path``."""
-    return path.with_suffix(".truth.json")
-
-
-def _read_truth(path: Path, names: list[str]) -> dict[str, Any] | None:
-    """Arguments of ``from_arrays`` with the source and the true rates; None without a file."""
-    try:
-        if path.exists() and not path.is_file():
-            raise ValueError("a folder, or a pipe, which would block")
-        content = json.loads(path.read_text(encoding="utf-8"))
-        annotators = content["annotators"]
-        rates = {
-            f"true_{kind}": None
-            if annotators is None
-            else [math.nan if annotators[name][kind] is None else float(annotators[name][kind]) for name in names]
-            for kind in ("sensitivity", "specificity")
-        }
-        return {"source": str(content["source"]), "simulated": bool(content["simulated"]), **rates}
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
-        raise UserError(f"{path}: not a valid description of {path.stem}: remove the file or write it again") from error
-
-
 def write(annotations: PairAnnotations, path: Path | str) -> None:
-    """Write answers as a CSV file, without the true rates; missing folders are created."""
+    """Write answers as a CSV file; missing folders are created."""
     worker = [annotations.worker_names[m] for m in annotations.worker]
     task = () if annotations.task is None else (annotations.task,)
     rows = zip(annotations.i, annotations.j, worker, annotations.label, *task, strict=True)
     write_csv(Path(path), ("i", "j", "worker", "label", "task")[: 4 + len(task)], rows)
-
-
-def write_with_truth(annotations: PairAnnotations, path: Path | str) -> None:
-    """Write the CSV file, and a second file with the source and the true rates, :func:`truth_path`."""
-    write(annotations, path)
-    sensitivity, specificity = annotations.true_sensitivity, annotations.true_specificity
-    annotators = None
-    if sensitivity is not None and specificity is not None:
-        annotators = {
-            name: {"sensitivity": None if math.isnan(alpha) else float(alpha),
-                   "specificity": None if math.isnan(beta) else float(beta)}
-            for name, alpha, beta in zip(annotations.worker_names, sensitivity, specificity, strict=True)
-        }  # fmt: skip
-    content = {"source": annotations.source, "simulated": annotations.simulated, "annotators": annotators}
-    write_text(truth_path(Path(path)), json.dumps(content, indent=2, ensure_ascii=False) + "\n")

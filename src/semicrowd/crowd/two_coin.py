@@ -1,5 +1,6 @@
 """The two-coin Dawid–Skene worker model on pairs (SCDC paper, eqs. 1, 14, 20, 28, 29)."""
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -7,6 +8,8 @@ import torch
 from jaxtyping import Float, Int
 from scipy.special import betaln
 from torch import Tensor
+
+from semicrowd.expfam.shared_prior import common_beta
 
 #: Beta prior of sensitivity and specificity in the SCDC paper, the uniform distribution.
 FLAT_PRIOR = (1.0, 1.0)
@@ -144,3 +147,39 @@ def _by_annotator(
 ) -> Float[Tensor, "R M 2"]:
     total = torch.zeros(len(chance), 2 * num_annotators, dtype=torch.float64, device=chance.device)
     return total.index_add_(1, 2 * worker + label, chance.double()).unflatten(1, (num_annotators, 2))
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Shape parameters (a, b) of the Beta posteriors of each annotator's sensitivity and specificity."""
+
+    sensitivity: Float[np.ndarray, "M 2"]
+    specificity: Float[np.ndarray, "M 2"]
+
+    @property
+    def means(self) -> tuple[Float[np.ndarray, "M"], Float[np.ndarray, "M"]]:
+        """Posterior means of sensitivity and specificity."""
+        alpha, beta = (shape[:, 0] / shape.sum(1) for shape in (self.sensitivity, self.specificity))
+        return alpha, beta
+
+
+def fit_rates(counts: Float[np.ndarray, "2 M 2"]) -> Rates:
+    """Posteriors of the annotators' rates (eqs. 28 and 29) under priors fitted to all annotators.
+
+    30 answers do not determine an annotator's rates, but 300 annotators with 30 answers each determine the distribution
+    of these rates: the Beta priors are estimated by type-II maximum likelihood (empirical Bayes).
+
+    Parameters
+    ----------
+    counts : of :func:`hits_and_misses`
+    """
+    return Rates(*(one + common_beta(one, FLAT_PRIOR) for one in counts))
+
+
+def answers_without_clusters(
+    worker: Int[np.ndarray, "P"], label: Int[np.ndarray, "P"], num_annotators: int,
+    counts: Float[np.ndarray, "P"] | float = 1.0,
+) -> Float[np.ndarray, "M 2"]:  # fmt: skip
+    """Numbers of answers "same" and "different" of each annotator, all that the model without clusters depends on."""
+    both = (np.bincount(worker, counts * one, minlength=num_annotators) for one in (label, 1 - label))
+    return np.stack(list(both), 1)

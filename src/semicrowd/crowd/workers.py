@@ -36,9 +36,11 @@ class WorkerPosterior:
         return tuple(shape[..., 0] / shape.sum(-1) for shape in (self.sensitivity, self.specificity))
 
     def interval(self, level: float = 0.9) -> tuple[np.ndarray, np.ndarray]:
-        """Central credible intervals of sensitivity and specificity, [R, M, 2] each: lower and upper end.
+        """Credible intervals of sensitivity and specificity, [R, M, 2] each: lower and upper end.
 
-        They are extended, if necessary, to contain the reported estimates.
+        Central ones, but up to 1 (down to 0) where the density has its maximum there, as for somebody without a mistake
+        (the modified Jeffreys interval; Brown, Cai & DasGupta 2001). They are extended, if necessary, to contain the
+        reported estimates.
         """
         rates = self.mean()
         return _beta_interval(self.sensitivity, rates[0], level), _beta_interval(self.specificity, rates[1], level)
@@ -52,6 +54,7 @@ class WorkerPosterior:
 
 def _beta_interval(shape: np.ndarray, mean: np.ndarray, level: float) -> np.ndarray:
     low, high = stats.beta.interval(level, shape[..., 0], shape[..., 1])
+    low, high = np.where(shape[..., 0] < 1, 0.0, low), np.where(shape[..., 1] < 1, 1.0, high)
     return np.stack([np.minimum(low, mean), np.maximum(high, mean)], -1)
 
 

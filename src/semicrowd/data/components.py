@@ -31,7 +31,18 @@ def principal_components(pixels: np.ndarray, num: int, standardize: str, folder:
     folder : folder in which they may be stored; None: they are computed
     """
     kept = None if folder is None else _read(place(folder, num, standardize), pixels, ("scores",))
-    return _compute(pixels, num, standardize) if kept is None else kept[0]
+    if kept is not None:
+        return kept[0]
+    # Imported here, because most data sets do not need it and the import takes half a second.
+    from sklearn.decomposition import PCA
+    from sklearn.preprocessing import StandardScaler
+
+    before, after = SCALINGS[standardize]
+    if before:
+        pixels = StandardScaler().fit_transform(pixels)
+    # The exact decomposition, which uses no random numbers; scikit-learn fixes the signs.
+    scores = PCA(num, svd_solver="full").fit_transform(pixels)
+    return StandardScaler().fit_transform(scores) if after else scores
 
 
 def keep(path: Path, pixels: np.ndarray, content: Mapping[str, np.ndarray]) -> Path:
@@ -68,7 +79,14 @@ def principal_axes(pixels: np.ndarray, num: int, folder: Path | None = None) -> 
     folder : folder in which they may be stored; None: they are computed
     """
     kept = None if folder is None else _read(axes_place(folder, num), pixels, ("mean", "loadings"))
-    return _compute_axes(pixels, num) if kept is None else Axes(*kept)
+    if kept is not None:
+        return Axes(*kept)
+    from sklearn.decomposition import PCA
+
+    # Both solvers are exact and use no random numbers.
+    solver = "covariance_eigh" if pixels.shape[0] > pixels.shape[1] else "full"
+    fitted = PCA(num, svd_solver=solver).fit(_scaled(pixels))
+    return Axes(fitted.mean_, fitted.components_)
 
 
 def axes_place(folder: Path, num: int) -> Path:
@@ -88,28 +106,6 @@ def _read(path: Path, pixels: np.ndarray, names: tuple[str, ...]) -> list[np.nda
         return [content[name] for name in names] if str(content["made_of"]) == _made_of(pixels) else None
     except (UserError, KeyError) as error:
         raise UserError(f"{path}: damaged, or not the components that were kept here; delete it") from error
-
-
-def _compute(pixels: np.ndarray, num: int, standardize: str) -> np.ndarray:
-    # Imported here, because most data sets do not need it and the import takes half a second.
-    from sklearn.decomposition import PCA
-    from sklearn.preprocessing import StandardScaler
-
-    before, after = SCALINGS[standardize]
-    if before:
-        pixels = StandardScaler().fit_transform(pixels)
-    # The exact decomposition, which uses no random numbers; scikit-learn fixes the signs.
-    scores = PCA(num, svd_solver="full").fit_transform(pixels)
-    return StandardScaler().fit_transform(scores) if after else scores
-
-
-def _compute_axes(pixels: np.ndarray, num: int) -> Axes:
-    from sklearn.decomposition import PCA
-
-    # Both solvers are exact and use no random numbers.
-    solver = "covariance_eigh" if pixels.shape[0] > pixels.shape[1] else "full"
-    fitted = PCA(num, svd_solver=solver).fit(_scaled(pixels))
-    return Axes(fitted.mean_, fitted.components_)
 
 
 def _scaled(pixels: np.ndarray) -> np.ndarray:

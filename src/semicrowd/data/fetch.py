@@ -58,12 +58,11 @@ class PublicData:
     optional: Sequence[str] = ()
 
 
-def _read_registry() -> dict[str, PublicData]:
-    content = tomllib.loads(Path(__file__).with_name("registry.toml").read_text(encoding="utf-8"))
-    return {name: PublicData(**{**one, "folder": Path(one["folder"])}) for name, one in content.items()}
-
-
-PUBLIC = _read_registry()
+#: Name of a public data set → its files.
+PUBLIC = {
+    name: PublicData(**{**one, "folder": Path(one["folder"])})
+    for name, one in tomllib.loads(Path(__file__).with_name("registry.toml").read_text(encoding="utf-8")).items()
+}
 
 
 def data_root() -> Path:

@@ -64,7 +64,9 @@ def read_frame(path: Path, texts: Collection[str] = (), read_csv: Mapping[str, A
         if suffix in TEXT_FILES:
             frame = _read_csv(path, texts, dict(read_csv or {}))
         elif suffix == ".parquet":
-            frame = _with_index(pd.read_parquet(path))
+            frame = pd.read_parquet(path)
+            if not frame.index.equals(pd.RangeIndex(len(frame))) and "id" not in frame:
+                frame = frame.assign(id=frame.index)
         elif suffix == ".xlsx":
             frame = pd.read_excel(path, dtype=dict.fromkeys(texts, str), **_GAPS)
         elif suffix == ".npy":
@@ -107,12 +109,6 @@ def _read_csv(path: Path, texts: Collection[str], keywords: dict[str, Any]) -> p
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)  # a row with more cells than the header
         return pd.read_csv(path, **keywords)
-
-
-def _with_index(frame: pd.DataFrame) -> pd.DataFrame:
-    if not frame.index.equals(pd.RangeIndex(len(frame))) and "id" not in frame:
-        frame = frame.assign(id=frame.index)
-    return frame
 
 
 def refuse_answers(columns: Iterable[Any], where: str) -> None:

@@ -1,8 +1,7 @@
 """The base class of all methods: scikit-learn's interface, answers as a further input of ``fit``, saving and loading.
 
 A method's class names its parameters in ``__init__``, unless they are the base class's, what each may be in
-``_parameter_constraints``, and does its work in :meth:`CrowdClusterer._run`. Methods for items in the order of time
-have a base class of their own.
+``_parameter_constraints``, and does its work in :meth:`CrowdClusterer._run`.
 """
 
 import contextlib
@@ -28,15 +27,7 @@ from semicrowd.crowd.workers import WorkerPosterior, worker_frame
 from semicrowd.data.columns import Columns
 from semicrowd.data.frames import as_pandas
 from semicrowd.errors import UnreliableResultWarning, UserError, naming_extras, warn
-from semicrowd.estimators import persistence
-from semicrowd.estimators.inputs import (
-    checked_answers,
-    checked_features,
-    items_to_fit,
-    items_to_predict,
-    labels_alone,
-    refuse_positions,
-)
+from semicrowd.estimators import inputs, persistence
 from semicrowd.result import Assignment, Result
 
 T = TypeVar("T")
@@ -154,7 +145,6 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.takes_missing
-        tags.input_tags.sparse = True  # made dense
         return tags
 
     def fit(self, X: Any, y: Any = None, pairs: Any = None) -> Self:
@@ -162,7 +152,7 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        X : array-like or data frame of shape (n_samples, n_features)
             The categories of a data frame become columns of 0 and 1, its missing values medians, unless the method
             accepts them (:func:`semicrowd.estimators.inputs.items_to_fit`).
         y : answers, if ``pairs`` is None
@@ -188,29 +178,31 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         with naming_extras(), threads_of_a_fit():
             result = self._run(features, answers, **more)
         if result is not None:  # not in the other ones of several processes
-            self._set_result(result, answers)
-            self._warn(features, answers)
+            self.result_, self.labels_ = result, result.final.cluster
+            self.n_clusters_, self.workers_ = len(np.unique(self.labels_)), None
+            if answers is not None and result.workers is not None:
+                memberships = result.final.memberships_or_clusters
+                self.workers_ = worker_frame(result.workers, result.best, answers, memberships)
+            self._finish(features, answers)
         return self
 
-    def _warn(self, features: np.ndarray, answers: PairAnnotations | None) -> None:
-        """Warn if the result is unreliable."""
+    def _finish(self, features: np.ndarray, answers: PairAnnotations | None) -> None:
+        """What follows a fit."""
 
     def _inputs(self, X: Any, y: Any, pairs: Any) -> tuple[np.ndarray, PairAnnotations | None]:
         """The items and answers that are fitted to; sets what an estimator has of them, and forgets an earlier fit."""
         X, y, pairs = as_pandas(X), as_pandas(y), as_pandas(pairs)
-        if pairs is None and labels_alone(y):
+        if pairs is None and inputs.labels_alone(y):
             warn("y: labels of items are not used; pass answers about pairs of items as pairs=…")
             y = None
         given = y if pairs is None else pairs
-        items = items_to_fit(self, X)
-        features = checked_features(self, items.X, fit=True)
+        items, names, self.columns_ = inputs.items_to_fit(self, X)
+        features = inputs.checked_features(self, items, fit=True)
         self._digest = digest_of_rows(features)
-        self.columns_ = items.columns
-        counted = getattr(self, "n_clusters", None)
-        if counted is not None and counted > len(features):
+        if (counted := getattr(self, "n_clusters", None) or 0) > len(features):
             raise UserError(f"n_clusters={counted}: expected at most n_samples={len(features)}, the number of items")
-        refuse_positions(items, given)
-        answers = checked_answers(given, len(features), items.ids, index=items.by_index)
+        inputs.refuse_positions(names, given)
+        answers = inputs.checked_answers(given, len(features), names)
         if answers is None and self.requires_answers:
             raise UserError(f"pairs: {type(self).__name__} needs answers about the items; expected i,j,worker,label")
         self._had_answers = answers is not None
@@ -221,15 +213,6 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         self.params_ = Bunch(**{name: value for name, value in parameters if name not in OF_THE_MACHINE})
         self.history_ = []
         return features, answers
-
-    def _set_result(self, result: Result, answers: PairAnnotations | None) -> None:
-        """Set the attributes of the result."""
-        self.result_ = result
-        self.labels_ = result.final.cluster
-        self.n_clusters_ = len(np.unique(self.labels_))
-        self.workers_ = None
-        if answers is not None and result.workers is not None:
-            self.workers_ = worker_frame(result.workers, result.best, answers, result.final.memberships_or_clusters)
 
     def number_clusters(self) -> None:
         """Number the clusters by size; only once after a fit.
@@ -265,13 +248,7 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
 
     @classmethod
     def load(cls, path: Path | str) -> Self:
-        """The estimator that :meth:`save` wrote.
-
-        Raises
-        ------
-        UserError
-            Where there is no such file, it is damaged, or another method's.
-        """
+        """The estimator of this class that :meth:`save` wrote; see :func:`semicrowd.load`."""
         found = persistence.load(path)
         if not isinstance(found, cls):
             raise UserError(f"{path}: a {type(found).__name__}; expected a {cls.__name__}")
@@ -285,16 +262,10 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         the result; None in all processes but the first, if several train together.
         """
 
-    def _standardize(self) -> bool:
-        """The parameter ``standardize``; None is True for a data frame, whose columns have different units."""
-        if self.params_["standardize"] is None:
-            self.params_["standardize"] = self.columns_ is not None and self.columns_.named
-        return bool(self.params_["standardize"])
-
     def _new_items(self, X: Any) -> np.ndarray:
         """Checked items to be predicted, float64 [N, D]."""
         check_is_fitted(self)
-        return checked_features(self, items_to_predict(self, X), fit=False)
+        return inputs.checked_features(self, inputs.items_to_predict(self, X), fit=False)
 
     def _numbered(self, found: Assignment) -> Assignment:
         return found if self.components_ is None else found.renumbered(self.components_)
@@ -311,11 +282,8 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
 class WarningClusterer(CrowdClusterer):
     """``fit`` numbers clusters by size and warns (:class:`semicrowd.UnreliableResultWarning`) of unreliable results."""
 
-    def _set_result(self, result: Result, answers: PairAnnotations | None) -> None:
-        super()._set_result(result, answers)
+    def _finish(self, features: np.ndarray, answers: PairAnnotations | None) -> None:
         self.number_clusters()
-
-    def _warn(self, features: np.ndarray, answers: PairAnnotations | None) -> None:
         # Imported here: it needs torch, and this module is imported by simple methods, too.
         from semicrowd.evaluation.trust import reliability_warnings
 
@@ -334,38 +302,3 @@ class InductiveClusterer(CrowdClusterer):
     @abstractmethod
     def _assign(self, features: np.ndarray) -> Assignment:
         """Clusters of items [N, D]."""
-
-
-class OrderedClusterer(CrowdClusterer):
-    """What an item is depends on its neighbours, so that there is no prediction item by item."""
-
-    requires_answers = False
-
-    def fit(self, X: Any, y: Any = None, pairs: Any = None, *, sequence: Any = None) -> Self:
-        """Find states of the rows of X, which are in order of time.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-        y, pairs : ignored
-        sequence : array-like of int of shape (n_samples,), default=None
-            Which sequence a row is of; None: all are of one.
-
-        Raises
-        ------
-        InvalidParameterError
-            For parameters out of range.
-        UserError
-            For items or sequences that cannot be used.
-        """
-        return self._fit(X, y, pairs, sequence=sequence)
-
-
-def checked_sequence(sequence: Any, num_items: int) -> np.ndarray:
-    """Sequence of each item [N]; ``sequence`` is what ``fit`` of an ordered method was given."""
-    if sequence is None:
-        return np.zeros(num_items, np.int64)
-    found = np.asarray(sequence)
-    if found.shape != (num_items,) or found.dtype.kind not in "iu":
-        raise UserError(f"sequence: {found.dtype} {list(found.shape)}; expected {num_items} whole numbers, one a row")
-    return found

@@ -3,11 +3,10 @@
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
 from sklearn.utils.validation import validate_data
@@ -23,16 +22,8 @@ from semicrowd.errors import UserError, warn
 def checked_features(estimator: BaseEstimator, X: Any, *, fit: bool) -> np.ndarray:
     """X as float64 [N, D], finite; NaN is allowed if the method accepts missing values.
 
-    Parameters
-    ----------
-    fit : whether X is that of a fit; otherwise it must have the columns of the fit
-
-    Raises
-    ------
-    UserError
-        For another shape, other columns, values that are not numbers or not finite.
-    TypeError
-        For sparse matrices and other objects, as in scikit-learn.
+    It has the columns of the fit unless it is that of a ``fit``. Sparse matrices and other objects are a ``TypeError``,
+    as in scikit-learn, all else is a ``UserError``.
     """
     try:
         if isinstance(X, np.ma.MaskedArray):  # scikit-learn would take what the mask hides
@@ -52,24 +43,23 @@ def checked_features(estimator: BaseEstimator, X: Any, *, fit: bool) -> np.ndarr
     return features
 
 
-def checked_answers(
-    pairs: Any, num_items: int, ids: Sequence[str] | None = None, *, index: Sequence[str] | None = None
-) -> PairAnnotations | None:
+def checked_answers(pairs: Any, num_items: int, names: Sequence[str] | None = None) -> PairAnnotations | None:
     """Answers about the items 0 … ``num_items`` − 1.
 
     Parameters
     ----------
     pairs : PairAnnotations; or what :func:`semicrowd.read_answers` takes: an array, a data frame, a file or a list; or
         None
-    ids, index : names of the items in a column of ids, else in the index of a data frame, by which answers call them;
-        without both, they are called by row numbers
+    names : of the items, by which answers call them; None: they call them by row numbers
     """
     if pairs is None or isinstance(pairs, PairAnnotations):
         if pairs is not None and pairs.num_items != num_items:
             raise UserError(f"pairs: answers about {pairs.num_items} items; expected {num_items}, the rows of X")
         return pairs
-    names = ids or index or num_items
-    answers = joined([one.about(names) for one in tables_of(pairs, name="pairs")])
+    return _warned(joined([one.about(names or num_items) for one in tables_of(pairs, name="pairs")]))
+
+
+def _warned(answers: PairAnnotations) -> PairAnnotations:
     for note in answers.notes:
         warn(note)
     return answers
@@ -123,9 +113,7 @@ def read_answers(
         parts = [one.columns[name] for one in tables for name in ("i", "j", "item") if name in one.columns]
         names = pd.unique(np.concatenate(parts))
         names = names[names != ""]
-    found = joined([one.about(list(names), errors) for one in tables])
-    for note in found.notes:
-        warn(note)
+    found = _warned(joined([one.about(list(names), errors) for one in tables]))
     frame = pd.DataFrame({"i": names[found.i], "j": names[found.j],
                           "worker": np.array(found.worker_names)[found.worker], "label": found.label})  # fmt: skip
     return frame if found.task is None else frame.assign(task=found.task)
@@ -135,91 +123,49 @@ def labels_alone(y: Any) -> bool:
     """Whether ``y`` has a label for each item, as scikit-learn passes it to every fit, and no answers."""
     if y is None or isinstance(y, PairAnnotations | str | Path | pd.DataFrame):
         return False
-    if isinstance(y, list | tuple) and y and all(isinstance(one, str | Path) and Path(one).is_file() for one in y):
-        return False  # files of answers
     try:
-        return np.asarray(y).ndim == 1
+        cells = np.asarray(y)
     except ValueError:  # rows of unequal length: answers, which are refused with what was expected
         return False
-
-
-def checked_counts(features: np.ndarray, scale: float | None = None) -> np.ndarray:
-    """Counts [N, D] for multinomial clusters: features times ``scale``, rounded; None: features must be whole."""
-    counts = np.rint(features * (1.0 if scale is None else scale))
-    bad = counts < 0 if scale is not None else (counts < 0) | (counts != features)
-    if bad.any():
-        row, column = (int(index[0]) for index in np.nonzero(bad))
-        expected = "counts >= 0" if scale is not None else "whole counts >= 0"
-        value = f"{features[row, column]:g}"
-        raise UserError(f"X, row {row}, column {column}: {value}; family=multinomial takes {expected}")
-    return counts.astype(np.int64)
+    return cells.ndim == 1 and not (len(cells) and all(isinstance(o, str | Path) and Path(o).is_file() for o in cells))
 
 
 def check_memory(method: str, what: str, num_items: int, arrays: int) -> None:
     """Refuse ``arrays`` square matrices of ``num_items`` items that no memory of this machine can hold."""
-    needed = 8 * arrays * num_items**2
-    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    needed, there = 8 * arrays * num_items**2, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if needed > there:
-        raise UserError(
-            f"{method}: {what} of {num_items} items need about {needed / 2**30:.0f} GiB of memory; this machine has "
-            f"{there / 2**30:.0f} GiB; expected fewer items"
-        )
+        raise UserError(f"{method}: {what} of {num_items} items need about {needed / 2**30:.0f} GiB of memory; this "
+                        f"machine has {there / 2**30:.0f} GiB; expected fewer items")  # fmt: skip
 
 
-#: Largest sparse matrix that is converted to a dense one, in GiB of double precision.
-_LARGEST_DENSE = 4
-
-
-class Items(NamedTuple):
-    """Items as an array or a data frame of numbers.
-
-    Attributes
-    ----------
-    X : array or data frame of numbers, which scikit-learn checks further
-    ids, by_index : names of the rows, by which answers may call them: of a column of ids, and of the index; else None
-    columns : how the columns of a data frame were converted; None for other items
-    """
-
-    X: Any
-    ids: tuple[str, ...] | None
-    by_index: tuple[str, ...] | None
-    columns: Columns | None
-
-
-def items_to_fit(estimator: BaseEstimator, X: Any) -> Items:
-    """The items of a fit.
+def items_to_fit(estimator: BaseEstimator, X: Any) -> tuple[Any, tuple[str, ...] | None, Columns | None]:
+    """The items of a fit: numbers that scikit-learn checks further, names of the rows, and how columns were converted.
 
     The columns of a data frame become features as those of a table on the command line do
     (:mod:`semicrowd.data.columns`). A column ``id`` names the rows, otherwise the index does; a column ``label`` is
-    left out. Warnings name the columns that are no features.
+    left out. Warnings name the columns that are no features. Other items have neither names nor columns.
     """
+    takes_missing = get_tags(estimator).input_tags.allow_nan
     if isinstance(X, Dataset):
-        if X.columns is not None and not X.columns.filled and not get_tags(estimator).input_tags.allow_nan:
+        if X.columns is not None and not X.columns.filled and not takes_missing:
             X = X.with_gaps_filled()
-        return Items(X.features, X.names, None, X.columns)
-    X = _dense(X)
+        return X.features, X.names, X.columns
     if not isinstance(X, pd.DataFrame) or not len(X):
-        return Items(X, None, None, None)
+        return X, None, None
     refuse_answers(X.columns, IN_PYTHON)
-    frame, ids = _named(X), None
+    frame, ids = _named(X), ID if ID in X else None
     if LABEL in frame:
-        said = "X: column label is left out, it would give away what is to be found"
-        warn(said)
-        frame = frame.drop(columns=LABEL)
-    if ID in frame:
-        ids = ids_of(frame[ID], IN_PYTHON)
-        frame = frame.drop(columns=ID)
-    columns, notes = Columns.of(frame, IN_PYTHON, None if ids is None else ID)
+        warn("X: column label is left out, it would give away what is to be found")
+    columns, notes = Columns.of(frame.drop(columns=[ID, LABEL], errors="ignore"), IN_PYTHON, ids)
     for note in notes:
         warn(f"X: {note}")
-    if not get_tags(estimator).input_tags.allow_nan:
-        columns = columns.with_gaps_filled()
-    return Items(_numbers(frame, columns), ids, None if ids else names_of_rows(X), columns)
+    columns = columns if takes_missing else columns.with_gaps_filled()
+    return _numbers(frame, columns), names_of_rows(X, columns), columns
 
 
 def items_to_predict(estimator: BaseEstimator, X: Any) -> Any:
     """New items. The columns of a data frame are found by their names in the fit, in any order."""
-    X, columns = as_pandas(_dense(X)), getattr(estimator, "columns_", None)
+    X, columns = as_pandas(X), getattr(estimator, "columns_", None)
     if columns is None:
         return X
     if columns.named and isinstance(X, pd.DataFrame) and len(X):
@@ -231,33 +177,29 @@ def items_to_predict(estimator: BaseEstimator, X: Any) -> Any:
     return X
 
 
-def ids_of_rows(estimator: BaseEstimator, X: Any) -> tuple[str, ...] | None:
-    """Ids of new items, in the column that gave the ids in the fit; None without it."""
-    X, columns = as_pandas(X), getattr(estimator, "columns_", None)
-    if columns is None or columns.ids is None or not isinstance(X, pd.DataFrame) or columns.ids not in X:
+def names_of_rows(X: Any, columns: Columns | None = None) -> tuple[str, ...] | None:
+    """The names of rows in the fit's column of ids, else in the index of a data frame; None for other items.
+
+    Two rows may have the same name in an index.
+    """
+    X, ids = as_pandas(X), None if columns is None else columns.ids
+    if not isinstance(X, pd.DataFrame):
         return None
-    return ids_of(X[columns.ids], IN_PYTHON)
+    return ids_of(X[ids], IN_PYTHON) if ids in X else tuple(map(id_text, X.index))
 
 
-def names_of_rows(X: Any) -> tuple[str, ...] | None:
-    """The names of rows in the index of a data frame, two of which may be the same; None for other items."""
-    return tuple(map(id_text, X.index)) if isinstance(X, pd.DataFrame) else None
-
-
-def refuse_positions(items: Items, pairs: Any) -> None:
+def refuse_positions(names: Sequence[str] | None, pairs: Any) -> None:
     """Refuse an array of answers that counts rows where the items have names that are no row numbers."""
-    names = items.ids or items.by_index
-    if names is None or (items.ids is None and names == tuple(map(str, range(len(names))))):
+    if names is None or tuple(names) == tuple(map(str, range(len(names)))):
         return
-    if isinstance(pairs, list | tuple):
-        try:
-            pairs = np.asarray(pairs)
-        except ValueError:  # rows of unequal length, refused with what was expected
-            return
-    if isinstance(pairs, np.ndarray) and pairs.dtype.kind in "iuf":
-        named = "a column id" if items.ids is not None else "an index other than 0, 1, 2, …"
-        raise UserError(f"pairs: an array counts rows, but X has {named}; expected a data frame with columns i, j, "
-                        "worker, label that have these ids, or X.reset_index(drop=True) without a column id")
+    try:
+        counted = isinstance(pairs, list | tuple | np.ndarray) and np.asarray(pairs).dtype.kind in "iuf"
+    except ValueError:  # rows of unequal length, refused with what was expected
+        return
+    if counted:
+        raise UserError("pairs: an array counts rows, but X has names for them, in a column id or an index other than "
+                        "0, 1, 2, …; expected a data frame with columns i, j, worker, label that have these names, or "
+                        "X.reset_index(drop=True) without a column id")  # fmt: skip
 
 
 def _named(X: pd.DataFrame) -> pd.DataFrame:
@@ -273,14 +215,3 @@ def _numbers(frame: pd.DataFrame, columns: Columns) -> pd.DataFrame:
         warn(f"X: {note}")
     values = columns.fill(features) if columns.filled else features
     return pd.DataFrame(values, columns=columns.feature_names)
-
-
-def _dense(X: Any) -> Any:
-    if not issparse(X):
-        return X
-    size = 8 * X.shape[0] * X.shape[-1] / 2**30
-    if X.ndim != 2 or size > _LARGEST_DENSE:
-        raise UserError(f"X: a sparse matrix {list(X.shape)} is {size:,.1f} GiB when it is made dense, which every "
-                        f"method needs; expected {_LARGEST_DENSE} at most: sklearn.decomposition.TruncatedSVD makes "
-                        "fewer columns")
-    return X.toarray()

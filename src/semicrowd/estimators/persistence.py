@@ -6,7 +6,7 @@ seconds and most estimators do not need it.
 """
 
 from collections.abc import Callable
-from dataclasses import fields, is_dataclass
+from dataclasses import is_dataclass
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -35,15 +35,13 @@ _PLACES = {
     "semicrowd.crowd.workers": ("WorkerPosterior",),
     "semicrowd.data.columns": ("Column", "Columns"),
     "semicrowd.data.preparation": ("ColumnScaler",),
-    "semicrowd.result": ("Assignment", "Restarts", "Result", "Samples"),
-    "semicrowd.starts.patches": ("PatchFeatures",),
-    "semicrowd.starts.selection": ("Verdict",),
+    "semicrowd.methods.cotraining.preparations": ("PatchFeatures",),
+    "semicrowd.result": ("Assignment", "Restarts", "Result", "Samples", "Verdict"),
 }
 #: Attributes that every fitted estimator has.
 _ALWAYS = {"labels_", "n_clusters_", "n_features_in_", "params_", "result_"}
 #: Parameters that are of the machine and have no place in a file.
 _LEFT_OUT = ("memory", "trainer")
-#: Name of a class → its module.
 _PLACE_OF = {name: place for place, names in _PLACES.items() for name in names}
 #: Name and version of the format.
 FORMAT = "semicrowd estimator 2"
@@ -51,10 +49,9 @@ FORMAT = "semicrowd estimator 2"
 
 def _class(name: str) -> type:
     methods = import_module("semicrowd.methods")  # looked up, not imported: the registry is above this module
-    if name in methods.NAMES:
-        found: type = methods.method(methods.NAMES[name])
-        return found
-    return getattr(import_module(_PLACE_OF[name]), name)
+    known = methods.NAMES.get(name)
+    found: type = getattr(import_module(_PLACE_OF[name]), name) if known is None else methods.method(known)
+    return found
 
 
 def encode(value: Any) -> Any:
@@ -67,10 +64,9 @@ def encode(value: Any) -> Any:
         return ["number", torch.from_numpy(np.array(value))]
     if value is None or isinstance(value, bool | int | float | str | torch.Tensor):
         return value
-    if isinstance(value, np.ndarray) and value.dtype.kind in "OU":  # names of columns, of annotators
-        return ["text", value.tolist()]
-    if isinstance(value, np.ndarray):
-        return ["array", torch.from_numpy(np.array(value))]
+    if isinstance(value, np.ndarray):  # of objects or texts: names of columns, of annotators
+        texts = value.dtype.kind in "OU"
+        return ["text", value.tolist()] if texts else ["array", torch.from_numpy(np.array(value))]
     if type(value) in (list, tuple):
         return [type(value).__name__, [encode(one) for one in value]]
     if isinstance(value, dict):
@@ -80,7 +76,7 @@ def encode(value: Any) -> Any:
         return ["frame", [[str(name), encode(column.to_numpy())] for name, column in value.items()]]
     if isinstance(value, np.random.RandomState):
         return ["RandomState", encode(value.get_state(legacy=False))]
-    description = getattr(value, "description", None)
+    description: Any = getattr(value, "description", None)
     if isinstance(value, torch.nn.Module) and callable(description):  # a GenerativeModel
         return ["model", description()]
     name = type(value).__name__
@@ -107,16 +103,18 @@ def decode(coded: Any) -> Any:
         "dict": lambda items: {decode(key): decode(one) for key, one in items},
         "Bunch": lambda items: Bunch(**{decode(key): decode(one) for key, one in items}),
         "frame": lambda columns: pd.DataFrame({name: decode(column) for name, column in columns}),
-        "RandomState": _random_state,
-        "model": _model,
+        "model": lambda description: import_module("semicrowd.models.state").load_model(description),
     }
     if kind in simple:
         return simple[kind](content)
-    made: Any = object.__new__(_class(kind))
     state = decode(content)
+    if kind == "RandomState":
+        made: Any = np.random.RandomState()
+        made.set_state(state)
+        return made
+    made = object.__new__(_class(kind))
     _check_state(type(made), state)
-    # That of scikit-learn compares the versions of the library.
-    if hasattr(made, "__setstate__"):
+    if hasattr(made, "__setstate__"):  # that of scikit-learn compares the versions of the library
         made.__setstate__(state)
     else:
         made.__dict__.update(state)
@@ -125,11 +123,7 @@ def decode(coded: Any) -> Any:
 
 def _check_state(kind: Any, state: dict[str, Any]) -> None:
     """Refuse attributes that objects of a class do not have, or that have another type."""
-    if is_dataclass(kind):
-        hints = {one.name: one.type for one in fields(kind)}
-    else:
-        bases = kind.__mro__[::-1]
-        hints = {one: hint for base in bases for one, hint in vars(base).get("__annotations__", {}).items()}
+    hints = {name: hint for base in kind.__mro__[::-1] for name, hint in vars(base).get("__annotations__", {}).items()}
     estimator = hasattr(kind, "requires_answers")
     for name, value in state.items():
         if estimator and name in kind._get_param_names():  # checked as a whole, when all are there
@@ -151,30 +145,11 @@ def _fits(value: Any, hint: Any) -> bool:
     return any(one is Any or isinstance(value, numbers.get(one, get_origin(one) or one)) for one in options)
 
 
-def _model(description: Any) -> Any:
-    from semicrowd.models.state import load_model
-
-    return load_model(description)
-
-
-def _random_state(content: Any) -> np.random.RandomState:
-    found = np.random.RandomState()
-    found.set_state(decode(content))
-    return found
-
-
 def save(estimator: Any, path: Path | str) -> None:
-    """Write a fitted estimator to a file, which is there as a whole or not at all.
-
-    Raises
-    ------
-    UserError
-        Where the file cannot be written.
-    """
+    """Write a fitted estimator to a file, which is there as a whole or not at all."""
     import torch
 
-    content = {"format": FORMAT, "estimator": encode(estimator)}
-    write_atomic(Path(path), partial(torch.save, content))
+    write_atomic(Path(path), partial(torch.save, {"format": FORMAT, "estimator": encode(estimator)}))
 
 
 def load(path: Path | str) -> Any:
@@ -189,11 +164,10 @@ def load(path: Path | str) -> Any:
 
     try:
         content = torch.load(path, map_location="cpu", weights_only=True)
-        if content["format"] != FORMAT:
-            raise ValueError("another format")
         found = decode(content["estimator"])
-        if not hasattr(found, "requires_answers") or not vars(found).keys() >= _ALWAYS:
-            raise ValueError("not a fitted estimator")
+        fitted = hasattr(found, "requires_answers") and vars(found).keys() >= _ALWAYS
+        if content["format"] != FORMAT or not fitted:
+            raise ValueError("another format, or no fitted estimator")
         found._validate_params()
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror or error}") from error

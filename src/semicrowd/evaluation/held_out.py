@@ -10,16 +10,24 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Bool
+from jaxtyping import Float, Int
 
 from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.two_coin import (
+    FLAT_PRIOR,
+    answer_chances,
+    answers_without_clusters,
+    fit_rates,
+    hits_and_misses,
+)
+from semicrowd.expfam.shared_prior import common_beta
 from semicrowd.random import stream
-from semicrowd.starts.answer_model import fit_prevalence, fit_rates
-from semicrowd.starts.cotraining import FOLDS, folds_of_answers
-from semicrowd.starts.selection import MIN_ANSWERS, Verdict, mean_difference
+from semicrowd.result import MIN_ANSWERS
 
 #: Share of the tasks, or of the distinct pairs for answers without tasks, whose answers are held out.
 SHARE = 0.1
+#: Folds of cross-validation of the held-out answers.
+FOLDS = 5
 #: Grid of weights of the prediction by clusters, in its mixture with the prediction without clusters.
 _SHARES = np.linspace(0, 1, 21)
 
@@ -35,16 +43,6 @@ class Gain(NamedTuple):
 
     nats: float
     error: float
-
-    @classmethod
-    def of(cls, verdict: Verdict | None, answers: PairAnnotations | None) -> "Gain | None":
-        """The gain of a verdict on the answers; None without one, and where no answer could be held out.
-
-        If all answers are about one pair, they are in one fold, and its scores come from no other answer.
-        """
-        if verdict is None or answers is None or len(np.unique(folds_of_answers(answers))) < 2:
-            return None
-        return cls(verdict.gain, verdict.gain_error)
 
     @property
     def real(self) -> bool:
@@ -62,7 +60,19 @@ def split(answers: PairAnnotations) -> tuple[PairAnnotations, PairAnnotations] |
     The split is deterministic, so that methods can be compared. Each annotator has some training answers. Returns None
     if fewer than :data:`MIN_ANSWERS` answers would be held out.
     """
-    asked = _held_out(answers)
+    unit = answers.question
+    order = np.argsort(unit, kind="stable")
+    members = np.split(order, np.flatnonzero(np.diff(unit[order])) + 1)
+    left, asked = np.bincount(answers.worker, minlength=answers.num_annotators), np.zeros(answers.num_pairs, bool)
+    wanted = max(1, round(SHARE * len(members)))
+    for one in stream(0, "evaluation/held_out").permutation(len(members)):
+        who, number = np.unique(answers.worker[members[one]], return_counts=True)
+        if (left[who] > number).all():
+            left[who] -= number
+            asked[members[one]] = True
+            wanted -= 1
+        if not wanted:
+            break
     if asked.sum() < MIN_ANSWERS:
         return None
     return answers.some(~asked), answers.some(asked)
@@ -83,8 +93,11 @@ def gain(clusters: np.ndarray, training: PairAnnotations, asked: PairAnnotations
     """
     known = training.worker, training.label, training.num_annotators
     same = asked.same(clusters)
-    if_one, if_two = fit_rates(training.same(clusters), *known).of_answers(asked.worker, asked.label)
-    says_same = fit_prevalence(*known)[asked.worker]
+    rates = fit_rates(hits_and_misses(training.same(clusters), *known))
+    if_one, if_two = answer_chances(*rates.means, asked.worker, asked.label)
+    counts = answers_without_clusters(*known)
+    shape = counts + common_beta(counts, FLAT_PRIOR)
+    says_same = (shape[:, 0] / shape.sum(1))[asked.worker]
     without = np.where(asked.label == 1, says_same, 1 - says_same)
     mixed = without + _SHARES[:, None] * (same * if_one + (1 - same) * if_two - without)
     differences = np.log(mixed) - np.log(without)
@@ -97,18 +110,32 @@ def gain(clusters: np.ndarray, training: PairAnnotations, asked: PairAnnotations
     return Gain(*mean_difference(scores, np.zeros_like(scores), asked))
 
 
-def _held_out(answers: PairAnnotations) -> Bool[np.ndarray, "P"]:
-    unit = answers.question
-    order = np.argsort(unit, kind="stable")
-    members = np.split(order, np.flatnonzero(np.diff(unit[order])) + 1)
-    left, asked = np.bincount(answers.worker, minlength=answers.num_annotators), np.zeros(answers.num_pairs, bool)
-    wanted = max(1, round(SHARE * len(members)))
-    for one in stream(0, "evaluation/held_out").permutation(len(members)):
-        who, number = np.unique(answers.worker[members[one]], return_counts=True)
-        if (left[who] > number).all():
-            left[who] -= number
-            asked[members[one]] = True
-            wanted -= 1
-        if not wanted:
-            break
-    return asked
+def folds_of_answers(answers: PairAnnotations, folds: int = FOLDS) -> Int[np.ndarray, "P"]:
+    """The fold of each answer; answers of one task, or without tasks about one pair, are in one fold.
+
+    Where one person has sorted all items, and other tasks are but links of single pairs, answers about one pair are.
+    They follow from that person's others, so that nothing then guards against a single person who sorts at random.
+    """
+    pairs = np.bincount(answers.question)
+    one = answers.task is not None and (pairs > 1).sum() == 1
+    unit = replace(answers, task=None).question if one else answers.question
+    # Always the same folds: random ones would add variance to paired differences.
+    return (stream(0, "cotraining/folds").permutation(int(unit.max()) + 1) % folds)[unit]
+
+
+def mean_difference(
+    first: Float[np.ndarray, "P"], second: Float[np.ndarray, "P"], answers: PairAnnotations
+) -> tuple[float, float]:
+    """Mean difference of two scores of the answers, and its standard error, clustered by item.
+
+    Answers that share an item are dependent (dyadic-robust variance, Fafchamps & Gubert 2007). Σ over items of
+    (sum of their answers)² contains the product of two answers once for each item that they share, thus twice if they
+    are about one pair; one of the two is subtracted. The variance is at least the one clustered by pair.
+    """
+    difference = first - second
+    centred = difference - difference.mean()
+    index, number = answers.index, len(answers.annotated)
+    of_items = np.bincount(index.i, centred, number) + np.bincount(index.j, centred, number)
+    within = (np.bincount(answers.pair, centred) ** 2).sum()
+    variance = max((of_items**2).sum() - within, within)
+    return float(difference.mean()), float(np.sqrt(variance)) / len(difference)

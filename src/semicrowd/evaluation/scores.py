@@ -11,7 +11,6 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.workers import worker_frame
 from semicrowd.data import Dataset
 from semicrowd.data.frames import read_npz
-from semicrowd.evaluation.held_out import Gain
 from semicrowd.files import write_arrays
 from semicrowd.metrics import (
     USED_SHARE,
@@ -26,6 +25,8 @@ from semicrowd.metrics.chains import mixing
 from semicrowd.result import Assignment, Restarts, Result, Samples
 
 _QUALITY = ("sensitivity", "specificity")
+#: Numbers of clusters of a smaller probability are left out.
+_SHOWN = 0.01
 
 
 @dataclass(frozen=True)
@@ -81,8 +82,11 @@ def score(
         scores |= _calibration("final", data.labels, result.final)
     if result.samples is not None:
         scores |= _score_samples(result.samples, data.labels)
-    if (gain := Gain.of(result.verdict, answers)) is not None:
-        scores |= gain.scores("cross_validated_gain")
+    if result.verdict is not None:
+        scores["answers/evidence"] = result.verdict.evidence
+    if result.posterior is not None:
+        likely = result.posterior[result.posterior["probability"] >= _SHOWN].itertuples()
+        scores |= {f"clusters/probability_{row.clusters}": float(row.probability) for row in likely}
     workers = None
     if answers is not None:
         items = answers.annotated

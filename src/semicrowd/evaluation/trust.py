@@ -13,8 +13,7 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.errors import listed
 from semicrowd.evaluation.held_out import Gain
-from semicrowd.result import Result
-from semicrowd.starts.selection import MIN_ANSWERS, Verdict
+from semicrowd.result import MIN_ANSWERS, Result, Verdict
 
 #: Share of the items above which the size of a single cluster leads to a line.
 _ALMOST_ALL = 0.95
@@ -24,8 +23,10 @@ _NEARLY_ALL = 0.9
 _CHANCE = 0.1
 #: Adjusted Rand index at and above which two partitions count as similar.
 _ALIKE = 0.8
-#: Adjusted Rand index from which on two partitions differ in a few items only, whatever the numbers of their clusters.
-_SAME = 0.95
+#: Nats by which the evidence of other clusters may be lower so that they are mentioned.
+_NEARLY = 3.0
+#: Probability of another number of clusters from which on there is a line.
+_DOUBT = 0.1
 #: The mean weight of the answers is not distinguished from 0 within this many standard errors.
 _NOISE = 2.0
 #: Half the width of a 90 % interval, in standard deviations.
@@ -42,9 +43,8 @@ def reliability_warnings(
 ) -> list[str]:  # fmt: skip
     """Reasons not to trust a result; empty if there are none.
 
-    If there is a verdict, the answers are informative if there are enough of them and the verdict's gain, which is
-    cross-validated over all answers, exceeds its standard error. Otherwise the gain ``held_out`` decides and, without
-    it, the annotators' weights; overfitting can make these weights large even for random answers.
+    If there is a verdict, it says whether the answers are informative. Otherwise the gain ``held_out`` decides and,
+    without it, the annotators' weights; overfitting can make these weights large even for random answers.
 
     Parameters
     ----------
@@ -52,28 +52,31 @@ def reliability_warnings(
     held_out : the gain on held-out answers, if it was computed
     gaps : of columns of a table, whether each item's cell is empty (:meth:`semicrowd.data.columns.Columns.gaps`)
     """
-    lines = [*_one_cluster(result.final.cluster), *_only_gaps(result.final.cluster, gaps or {})]
+    clusters, lines = result.final.cluster, list[str]()
+    if (share := np.bincount(clusters).max() / len(clusters)) > _ALMOST_ALL:
+        lines.append(f"one cluster has {100 * share:.1f} % of the items: no classes were separated; give features that "
+                     "differ between the classes, or more answers about items of several classes")  # fmt: skip
+    lines += _only_gaps(clusters, gaps or {})
     if answers is None:
         return lines
     # With uninformative answers, comparisons with the features or among candidates would be meaningless.
     if uninformative := _uninformative(result, answers, held_out):
         return [*lines, f"{uninformative}; regard the clusters as clusters of the features alone, and do not rely on "
                         "the annotators' rates"]  # fmt: skip
-    lines += _contradiction(result, answers)
+    items = answers.annotated
+    agreement = adjusted_rand_score(result.features.cluster[items], clusters[items])
+    if agreement < _CHANCE:
+        lines.append(
+            f"features and answers contradict each other: for the {len(items)} annotated items, the clusters from "
+            "features alone and the clusters from features and answers have an adjusted Rand index of "
+            f"{agreement:.2f} (0 by chance); check that the ids of the answers are those of the items, and leave out "
+            "columns that have nothing to do with the question; otherwise trust only the clusters of annotated items"
+        )
     if not lines:  # rates are estimated from the clusters: if these are wrong, people who are right would be reproached
         lines += _people(result, answers)
     if result.verdict is not None:
         lines += _close(result.verdict)
     return lines
-
-
-def _one_cluster(clusters: np.ndarray) -> Iterator[str]:
-    share = np.bincount(clusters).max() / len(clusters)
-    if share > _ALMOST_ALL:
-        yield (
-            f"one cluster has {100 * share:.1f} % of the items: no classes were separated; give features that differ "
-            "between the classes, or more answers about items of several classes"
-        )
 
 
 def _only_gaps(clusters: np.ndarray, gaps: Mapping[str, np.ndarray]) -> Iterator[str]:
@@ -89,21 +92,21 @@ def _only_gaps(clusters: np.ndarray, gaps: Mapping[str, np.ndarray]) -> Iterator
 def _uninformative(result: Result, answers: PairAnnotations, held_out: Gain | None) -> str | None:
     """Why the answers are not known to say anything about the clusters; None if they do."""
     verdict, number = result.verdict, f"{answers.num_pairs:,}"
-    gain = Gain.of(verdict, answers) or held_out
-    if verdict is not None and answers.num_pairs < MIN_ANSWERS:
-        return f"the answers are too few to decide anything: {number}; at least {MIN_ANSWERS} are needed"
-    if verdict is not None and gain is None:
-        return (f"it could not be tested whether the answers carry information: all {number} are about one pair of "
-                "items; collect answers about other pairs")  # fmt: skip
     nothing = "the answers carry no information about these clusters"
-    if gain is not None:
-        if gain.real:
+    if len(words := np.unique(answers.label)) == 1:
+        one, other = ("same", "different") if words[0] else ("different", "same")
+        return f"{nothing}: all {number} are '{one}'; collect answers about pairs where you expect '{other}'"
+    if verdict is not None:
+        if verdict.informative:
             return None
-        if len(words := np.unique(answers.label)) == 1:
-            one, other = ("same", "different") if words[0] else ("different", "same")
-            return f"{nothing}: all {number} are '{one}'; collect answers about pairs where you expect '{other}'"
-        found = (f"given the clusters, the mean log-likelihood of held-out answers changes by {gain.nats:+.4f} nats "
-                 f"(standard error {gain.error:.4f})")  # fmt: skip
+        if answers.num_pairs < MIN_ANSWERS:
+            return f"the answers are too few to decide anything: {number}; at least {MIN_ANSWERS} are needed"
+        found = f"their evidence for the clusters is {verdict.evidence:+.1f} nats above that for none"
+    elif held_out is not None:
+        if held_out.real:
+            return None
+        found = (f"given the clusters, the mean log-likelihood of held-out answers changes by {held_out.nats:+.4f} "
+                 f"nats (standard error {held_out.error:.4f})")  # fmt: skip
     else:
         if result.workers is None:
             return None
@@ -125,42 +128,21 @@ def _mean_weight(workers: WorkerPosterior, best: int, answers: PairAnnotations) 
     return float(np.average(weight, weights=number)), float(np.sqrt((number**2 * variance).sum()) / number.sum())
 
 
-def _contradiction(result: Result, answers: PairAnnotations) -> Iterator[str]:
-    items = answers.annotated
-    agreement = adjusted_rand_score(result.features.cluster[items], result.final.cluster[items])
-    if agreement < _CHANCE:
-        yield (
-            f"features and answers contradict each other: for the {len(items)} annotated items, the clusters from "
-            "features alone and the clusters from features and answers have an adjusted Rand index of "
-            f"{agreement:.2f} (0 by chance); check that the ids of the answers are those of the items, and leave out "
-            "columns that have nothing to do with the question; otherwise trust only the clusters of annotated items"
-        )
-
-
 def _close(verdict: Verdict) -> Iterator[str]:
-    """A line if a different candidate explains the answers as well as the selected one, or better.
-
-    As well: the selected one, too, is within one standard error of the highest score. Better: it is not, but was
-    selected because the lead of the other was gone when both were fitted again without each fold of the answers. If
-    the lead was only smaller then, and no longer significant, there is no line: it may be due to chance.
-    """
-    rows = verdict.table.set_index("candidate")
-    own = rows.loc[verdict.winner]
-    if own["behind"] > own["standard_error"] and own["unseen"] < rows["unseen"].max():
-        return
-    number, others = int(own["clusters"]), rows.drop(index=verdict.winner)
-    differ = (others["agreement"] < _ALIKE) | ((others["clusters"] != number) & (others["agreement"] < _SAME))
-    near = others[differ & (others["behind"] <= others["standard_error"])].sort_values("score", ascending=False)
-    if len(near):
-        first = near.iloc[0]
-        better = own["behind"] > own["standard_error"]
-        how = "better, but failed a test on answers that it had not seen" if better else "as well"
-        many = int(first["clusters"])
-        of_it = f"also with {many} clusters" if many == number else f"with {many} clusters instead of {number}"
+    """A line if another number of clusters, or another candidate with other clusters, is nearly as probable."""
+    numbers = verdict.posterior.sort_values("probability", ascending=False)
+    if len(numbers) > 1 and (second := numbers.iloc[1])["probability"] > _DOUBT:
         yield (
-            f"{'these clusters are' if many == number else 'the number of clusters is'} not certain: another result, "
-            f"{of_it}, explains the answers {how} (adjusted Rand index of the two {first['agreement']:.2f}); more "
-            f"answers would decide; among the candidates this result is {verdict.winner!r}, the other {near.index[0]!r}"
+            f"the number of clusters is not certain: {int(numbers.iloc[0]['clusters'])} with probability "
+            f"{numbers.iloc[0]['probability']:.2f}, {int(second['clusters'])} with {second['probability']:.2f}; more "
+            "answers would decide"
+        )
+        return
+    rows = verdict.table[(verdict.table["behind"] < _NEARLY) & (verdict.table["agreement"] < _ALIKE)]
+    for row in rows.head(1).itertuples():
+        yield (
+            f"these clusters are not certain: another result, {row.candidate!r}, has nearly the same evidence "
+            f"(adjusted Rand index of the two {row.agreement:.2f}); more answers would decide"
         )
 
 

@@ -7,11 +7,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from semicrowd.figures.style import new_figure, percent
+from semicrowd.figures.style import new_figure
 from semicrowd.metrics import USED_SHARE
 
-#: Grey between the images.
-_GAP = 0.35
+#: The largest clusters that are drawn of a model's samples.
+_MOST_ROWS = 25
+#: Width of a cluster's column of training_samples, in inches.
+_COLUMN = 0.27
 
 
 def draw_grid(axes: Axes, images: np.ndarray, image_shape: tuple[int, ...], names: Sequence[str]) -> None:
@@ -21,17 +23,15 @@ def draw_grid(axes: Axes, images: np.ndarray, image_shape: tuple[int, ...], name
     ----------
     images : [rows, columns, D] in [0, 1]; values outside are cut
     image_shape : (height, width), or (channels, height, width) with one or three channels
-    names : of the rows
     """
     # Imported here: torchvision takes a second, and most figures show no images.
     import torch
     from torchvision.utils import make_grid  # type: ignore[import-untyped]
 
     rows, columns = images.shape[:2]
-    channels = image_shape[0] if len(image_shape) == 3 else 1
-    pixels = torch.from_numpy(np.clip(images, 0, 1).astype(np.float32))
-    stack = pixels.reshape(rows * columns, channels, *image_shape[-2:])
-    mosaic = make_grid(stack, nrow=columns, padding=1, pad_value=_GAP).permute(1, 2, 0).numpy()
+    stack = torch.from_numpy(np.clip(images, 0, 1).astype(np.float32)).flatten(0, 1)
+    stack = stack.unflatten(1, image_shape if len(image_shape) == 3 else (1, *image_shape))
+    mosaic = make_grid(stack, nrow=columns, padding=1, pad_value=0.35).permute(1, 2, 0).numpy()
     axes.imshow(mosaic, interpolation="nearest" if columns <= 20 else "antialiased")
     axes.set_yticks((np.arange(rows) + 0.5) * (len(mosaic) - 1) / rows, names, fontsize=8)
     axes.set_xticks([])
@@ -40,27 +40,14 @@ def draw_grid(axes: Axes, images: np.ndarray, image_shape: tuple[int, ...], name
 
 
 def cluster_images(
-    images: np.ndarray, clusters: Sequence[int] | np.ndarray, shares: np.ndarray, image_shape: tuple[int, ...],
-    title: str,
+    images: np.ndarray, clusters: np.ndarray, shares: np.ndarray, image_shape: tuple[int, ...], title: str
 ) -> Figure:
-    """Images of clusters, a row for each cluster with its number and its share.
-
-    Parameters
-    ----------
-    images : [k, n, D] n images of each of k clusters
-    clusters : [k] their numbers
-    shares : [k] of all images, or proportions
-    image_shape : (height, width), or (channels, height, width) with one or three channels
-    title : of the figure
-    """
+    """Images [k, n, D], n of each of k clusters: a row for each cluster with its number [k] and its share [k]."""
     rows, columns = images.shape[:2]
     figure = new_figure(0.55 * columns + 1.5, 0.55 * rows + 0.7, title)
-    names = [f"cluster {k}: {percent(float(share))}" for k, share in zip(clusters, shares, strict=True)]
+    names = [f"cluster {k}: {100 * share:.1f} %" for k, share in zip(clusters, shares, strict=True)]
     draw_grid(figure.subplots(), images, image_shape, names)
     return figure
-
-
-_MOST_ROWS = 25
 
 
 def image_samples(samples: np.ndarray, weights: np.ndarray, image_shape: tuple[int, ...], title: str) -> Figure:
@@ -70,18 +57,12 @@ def image_samples(samples: np.ndarray, weights: np.ndarray, image_shape: tuple[i
     ----------
     samples : [K, S, D] decoder means of draws from every cluster, in [0, 1]
     weights : [K] expected mixing proportions; clusters below 0.5 % are left out
-    image_shape : (height, width), or (channels, height, width) with one or three channels
-    title : of the figure
+    image_shape : as of :func:`draw_grid`
     """
-    used = [int(k) for k in np.argsort(-weights, kind="stable") if weights[k] >= USED_SHARE]
-    rows = used[:_MOST_ROWS]
-    left_out = f"; the {_MOST_ROWS} largest drawn" if len(used) > len(rows) else ""
-    title = f"{title}\n{len(used)} clusters in use, one a row{left_out}"
+    rows = np.argsort(-weights, kind="stable")[: min(in_use(weights), _MOST_ROWS)]
+    left_out = f"; the {_MOST_ROWS} largest drawn" if in_use(weights) > len(rows) else ""
+    title = f"{title}\n{in_use(weights)} clusters in use, one a row{left_out}"
     return cluster_images(samples[rows], rows, weights[rows], image_shape, title)
-
-
-#: A column's width in inches; the row labels take as much as eight.
-_COLUMN = 0.27
 
 
 def training_samples(snapshots: Any, image_shape: tuple[int, ...], title: str) -> Figure:
@@ -89,33 +70,22 @@ def training_samples(snapshots: Any, image_shape: tuple[int, ...], title: str) -
 
     An image is multiplied by the cluster's proportion over the largest one of that epoch. The columns are ordered by
     the last proportions and are the same clusters in all rows.
-
-    Parameters
-    ----------
-    snapshots : of images
-    image_shape : (height, width), or (channels, height, width) with one or three channels
-    title : of the figure
     """
     order = np.argsort(-snapshots.weights[-1], kind="stable")
-    rows, columns = len(snapshots.epochs), len(order)
     brightness = snapshots.weights / snapshots.weights.max(axis=1, keepdims=True)
     images = (brightness[:, :, None] * np.clip(snapshots.samples, 0, 1))[:, order]
     height, width = image_shape[-2:]
-    tall = _COLUMN * rows * (height + 1) / (width + 1)
-    figure = new_figure(_COLUMN * max(columns + 8, 24), max(tall, 0.5) + 1.1, title)
+    tall = _COLUMN * len(images) * (height + 1) / (width + 1)
+    figure = new_figure(_COLUMN * max(len(order) + 8, 24), max(tall, 0.5) + 1.1, title)
     axes = figure.subplots()
-    names = [_name(int(epoch), weights) for epoch, weights in zip(snapshots.epochs, snapshots.weights, strict=True)]
+    names = [f"{f'epoch {epoch}' if epoch else 'start'}: {in_use(weights)} in use"
+             for epoch, weights in zip(snapshots.epochs, snapshots.weights, strict=True)]  # fmt: skip
     draw_grid(axes, images, image_shape, names)
-    axes.set_xlabel(
-        f"{columns} clusters by their last proportion; brightness: proportion over the largest of the epoch", fontsize=9
-    )
+    axes.set_xlabel(f"{len(order)} clusters by their last proportion; brightness: proportion over the largest of the "
+                    "epoch", fontsize=9)  # fmt: skip
     return figure
 
 
 def in_use(weights: np.ndarray) -> int:
     """How many of [K] proportions are 0.5 % or more, the bound of metrics.json."""
     return int((weights >= USED_SHARE).sum())
-
-
-def _name(epoch: int, weights: np.ndarray) -> str:
-    return f"{f'epoch {epoch}' if epoch else 'start'}: {in_use(weights)} in use"

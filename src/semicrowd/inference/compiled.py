@@ -1,4 +1,4 @@
-"""Compilation of this folder's loops by numba, without the global interpreter lock and, if possible, cached on disk."""
+"""Compilation of loops by numba, without the global interpreter lock and, if possible, cached on disk."""
 
 import hashlib
 import inspect

@@ -1,4 +1,4 @@
-"""The methods: each file has an estimator with its parameters and what mathematics is its own; here is their list."""
+"""The methods: each file or folder has an estimator with its parameters and what mathematics is its own; their list."""
 
 from importlib import import_module
 from typing import Any
@@ -25,23 +25,23 @@ METHODS = {
     "constrained_kmeans": "constrained_kmeans.ConstrainedKMeans",
     "ukm": "ckm.UKM",
     "ckm": "ckm.CKM",
-    "slpd": "slpd.SLPD",
+    "slpd": "slpd.estimator.SLPD",
     "crowd_only": "crowd_only.SignedSpectral",
     "crowd_logistic": "crowd_only.CrowdLogistic",
-    "dpm": "dpm.DPM",
-    "ddpm_s": "dpm.DDPMS",
-    "ddpm_l": "dpm.DDPML",
-    "mmgm": "dpm.MaxMarginMixture",
-    "ihmm": "ihmm.IHMM",
-    "dih_s": "ihmm.DIHS",
-    "dih_l": "ihmm.DIHL",
-    "deep_dpm": "deep_dpm.DeepDPM",
+    "dpm": "discriminative.estimators.DPM",
+    "ddpm_s": "discriminative.estimators.DDPMS",
+    "ddpm_l": "discriminative.estimators.DDPML",
+    "mmgm": "discriminative.estimators.MaxMarginMixture",
+    "ihmm": "discriminative.estimators.IHMM",
+    "dih_s": "discriminative.estimators.DIHS",
+    "dih_l": "discriminative.estimators.DIHL",
+    "deep_dpm": "deep_dpm.estimator.DeepDPM",
 }
 #: Name of a class → name of the method: ``BayesSCDC`` → ``bayes``.
-NAMES = {place.partition(".")[2]: name for name, place in METHODS.items()}
+NAMES = {place.rpartition(".")[2]: name for name, place in METHODS.items()}
 
 
 def method(name: str) -> Any:
     """The class of a method's estimator, a :class:`semicrowd.estimators.base.CrowdClusterer` with its parameters."""
-    file, _, kind = METHODS[name].partition(".")
+    file, _, kind = METHODS[name].rpartition(".")
     return getattr(import_module(f"semicrowd.methods.{file}"), kind)

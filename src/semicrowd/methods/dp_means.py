@@ -1,6 +1,5 @@
 """DP-means: k-means with a penalty for each cluster (Kulis & Jordan 2012, "Revisiting k-means", ICML)."""
 
-
 import numpy as np
 from scipy.spatial.distance import cdist
 

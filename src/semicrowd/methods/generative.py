@@ -1,7 +1,8 @@
 """What the estimators SCDC and BayesSCDC share: fit by Lightning, predict, generate."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from numbers import Real
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -15,6 +16,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, check_memory
 
 from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.two_coin import Rates
 from semicrowd.data.preparation import fit_preparation, prepared
 from semicrowd.errors import UserError
 from semicrowd.estimators.base import (
@@ -28,15 +30,16 @@ from semicrowd.estimators.base import (
     status,
     threads_of_a_fit,
 )
-from semicrowd.estimators.inputs import checked_answers, ids_of_rows, names_of_rows
+from semicrowd.estimators.inputs import checked_answers, names_of_rows
+from semicrowd.methods.cotraining.estimator import co_train, default_max_clusters
 from semicrowd.methods.protocols import Facts, with_defaults
 from semicrowd.models.generative import GenerativeModel
 from semicrowd.models.pair_quality import reported_quality
 from semicrowd.models.state import model_class
 from semicrowd.models.training_data import TrainingData
 from semicrowd.models.views import build_views
-from semicrowd.random import torch_stream
-from semicrowd.result import Assignment, Restarts, Result
+from semicrowd.random import stream, torch_stream
+from semicrowd.result import Assignment, Restarts, Result, Verdict
 
 
 def _auto(constraint: Any, *others: Any) -> list[Any]:
@@ -145,7 +148,9 @@ class Generative(WarningClusterer):
         )  # fmt: skip
         data = TrainingData(
             torch.from_numpy(items), answers, build_views(self.params_.augmentation, shape), self.seed_,
-            self.params_.batch_size, features, self.n_jobs, self.indicators, check_memory(self.memory),
+            self.params_.batch_size, check_memory(self.memory),
+            partial(_clustered, features, answers, self.params_.n_clusters, shape, self.indicators, self.seed_,
+                    check_memory(self.memory), self.n_jobs),
         )  # fmt: skip
         module = ClusteringModule(model, data, begin=ckpt_path is None)
         with status("initialisation", self.verbose) as module.progress:
@@ -193,8 +198,8 @@ class Generative(WarningClusterer):
         """
         items = self._new_items(X)
         features = torch.from_numpy(prepared(self.preparation_, items))
-        ids = None if pairs is None else ids_of_rows(self, X)
-        answers, best = checked_answers(pairs, len(features), ids, index=names_of_rows(X)), self.result_.best
+        names = None if pairs is None else names_of_rows(X, self.columns_)
+        answers, best = checked_answers(pairs, len(features), names), self.result_.best
         with threads_of_a_fit():
             assignment = Assignment.of(self.model_.assign(features)[best].numpy())
             if answers is not None:
@@ -230,13 +235,29 @@ class Generative(WarningClusterer):
         number_of = {name: number for number, name in enumerate(self.worker_names_)}
         for name in answers.worker_names:
             if name not in number_of:
-                raise UserError(f"pairs: annotator {name} is not among the {len(number_of)} of the fit, so their rates "
-                                "are unknown; leave out these answers, or fit again with all answers")
+                raise UserError(
+                    f"pairs: annotator {name} is not among the {len(number_of)} of the fit, so their rates "
+                    "are unknown; leave out these answers, or fit again with all answers"
+                )
         numbers = np.array([number_of[name] for name in answers.worker_names])
         return replace(
             answers, worker=numbers[answers.worker], worker_names=self.worker_names_,
             true_sensitivity=None, true_specificity=None,
         )  # fmt: skip
+
+
+def _clustered(
+    features: np.ndarray, answers: PairAnnotations | None, n_clusters: int, shape: tuple[int, ...] | None,
+    indicators: Sequence[int], seed: int, memory: Memory, jobs: int | None,
+    restart: int, tell: Callable[[str], None], *, with_answers: bool,
+) -> tuple[np.ndarray, Rates | None, Verdict | None]:  # fmt: skip
+    """Clusters by co-training for a start: see :class:`semicrowd.models.training_data.OtherClusters`."""
+    known = answers if with_answers else None
+    # The first restart has the seed of the fit, as CoTraining with the same seed has.
+    own = int(stream(seed, "cotraining/restart", restart).integers(2**31)) if restart else seed
+    most = n_clusters if known is None else min(n_clusters, default_max_clusters(len(known.annotated)))
+    found = co_train(features, known, most, shape, indicators, own, memory, jobs, tell)
+    return found.probabilities, found.rates, found.verdict
 
 
 @torch.no_grad()

@@ -59,9 +59,7 @@ class GMeans(NearestCentre):
             order = np.argsort(model.labels_, kind="stable")
             sizes = np.bincount(model.labels_, minlength=len(centers))
             parts = np.split(features[order], np.cumsum(sizes)[:-1])
-            split = [
-                self._split(part, center) for part, center in zip(parts, model.cluster_centers_, strict=True)
-            ]
+            split = [self._split(part, center) for part, center in zip(parts, model.cluster_centers_, strict=True)]
             centers = model.cluster_centers_
             same = all(len(one) == 1 for one in split)
             if (same and model.n_iter_ < _PER_ROUND) or sum(map(len, split)) > min(_MOST_CLUSTERS, len(features)):

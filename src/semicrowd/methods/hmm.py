@@ -4,11 +4,12 @@ import logging
 from typing import Any, ClassVar
 
 import numpy as np
+from hmmlearn import hmm
 from sklearn.utils._param_validation import StrOptions
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.estimators.base import CrowdClusterer, OrderedClusterer, checked_sequence, progress
-from semicrowd.estimators.inputs import checked_counts
+from semicrowd.estimators.base import CrowdClusterer, progress
+from semicrowd.methods.unsupervised import OrderedClusterer, checked_counts, checked_sequence
 from semicrowd.random import stream
 from semicrowd.result import Assignment, Result
 
@@ -16,6 +17,13 @@ from semicrowd.result import Assignment, Result
 _LEAST = 1e-12
 #: Random starts, of which the one with the highest likelihood is kept, and EM iterations of each, at most.
 _STARTS, _MOST_ITERATIONS = 5, 100
+
+
+class _Counts(hmm.MultinomialHMM):
+    """Multinomial HMM without the coefficients, which are equal for all states, and with a lower bound."""
+
+    def _compute_log_likelihood(self, X: np.ndarray) -> np.ndarray:
+        return X @ np.log(np.maximum(self.emissionprob_, _LEAST)).T
 
 
 class HMM(OrderedClusterer):
@@ -89,20 +97,11 @@ class HMM(OrderedClusterer):
         return self._result(assignment, assignment)
 
     def _fitted(self, rows: np.ndarray, lengths: np.ndarray, start: int) -> Any:
-        # Imported here because it takes a fifth of a second, and only this method needs it.
-        from hmmlearn import hmm
-
-        class Counts(hmm.MultinomialHMM):
-            """Multinomial HMM without the coefficients, which are equal for all states, and with a lower bound."""
-
-            def _compute_log_likelihood(self, X: np.ndarray) -> np.ndarray:
-                return X @ np.log(np.maximum(self.emissionprob_, _LEAST)).T
-
         # Suppress warnings about changes of the API, and about EM iterations without improvement.
         logging.getLogger("hmmlearn").setLevel(logging.ERROR)
         options = {
             "n_components": self.n_clusters, "n_iter": _MOST_ITERATIONS,
             "random_state": int(stream(self.seed_, "hmm", start).integers(2**31)),
         }  # fmt: skip
-        model = Counts(**options) if self.family == "multinomial" else hmm.GaussianHMM(**options)
+        model = _Counts(**options) if self.family == "multinomial" else hmm.GaussianHMM(**options)
         return model.fit(rows, lengths)

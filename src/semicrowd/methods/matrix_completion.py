@@ -5,7 +5,6 @@ The answers' similarity matrix is filtered and completed, a metric is regressed 
 are clustered by the similarity that the metric gives them.
 """
 
-
 import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.cluster import SpectralClustering

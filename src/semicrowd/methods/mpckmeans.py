@@ -10,8 +10,7 @@ from jaxtyping import Float
 
 from semicrowd.crowd.links import Links
 from semicrowd.errors import UserError
-from semicrowd.methods.constrained_kmeans import ConstrainedKMeans, mean_item_cost
-from semicrowd.methods.link_graph import LinkGraph
+from semicrowd.methods.constrained_kmeans import ConstrainedKMeans, LinkGraph, mean_item_cost
 from semicrowd.result import Assignment
 
 #: No eigenvalue of the inverse metric gets smaller than this share of the mean variance of the features.

@@ -184,7 +184,7 @@ def _default(model: str, given: Mapping[str, Any], facts: Facts) -> Iterator[Sta
     else:
         yield from _seen(kind, facts)
     if facts.num_answers:
-        yield {"init": "cotraining"}, "no single start is best on all data; held-out answers select one"
+        yield {"init": "cotraining"}, "no single start is best on all data; their evidence selects one"
     else:
         yield {"init": "features"}, "without answers, the features separate clusters better than latent means"
     if bayes and facts.num_answers:

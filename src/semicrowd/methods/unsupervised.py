@@ -1,7 +1,7 @@
-"""Baselines that use the features alone: k-means and Gaussian mixtures, which accept answers and ignore them."""
+"""Methods that use the features alone, accept answers and ignore them: bases; k-means and Gaussian mixtures."""
 
 from abc import abstractmethod
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn import cluster, mixture
@@ -10,6 +10,7 @@ from sklearn.metrics import pairwise_distances_argmin
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.data.preparation import ColumnScaler
+from semicrowd.errors import UserError
 from semicrowd.estimators.base import COUNT, CrowdClusterer, InductiveClusterer
 from semicrowd.result import Assignment, Result
 
@@ -41,6 +42,53 @@ class NearestCentre(FeaturesOnly):
         return Result(len(self.cluster_centers_), final, features, workers)
 
 
+class OrderedClusterer(CrowdClusterer):
+    """What an item is depends on its neighbours, so that there is no prediction item by item."""
+
+    requires_answers = False
+
+    def fit(self, X: Any, y: Any = None, pairs: Any = None, *, sequence: Any = None) -> Self:
+        """Find states of the rows of X, which are in order of time.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+        y, pairs : ignored
+        sequence : array-like of int of shape (n_samples,), default=None
+            Which sequence a row is of; None: all are of one.
+
+        Raises
+        ------
+        InvalidParameterError
+            For parameters out of range.
+        UserError
+            For items or sequences that cannot be used.
+        """
+        return self._fit(X, y, pairs, sequence=sequence)
+
+
+def checked_sequence(sequence: Any, num_items: int) -> np.ndarray:
+    """Sequence of each item [N]; ``sequence`` is what ``fit`` of an ordered method was given."""
+    if sequence is None:
+        return np.zeros(num_items, np.int64)
+    found = np.asarray(sequence)
+    if found.shape != (num_items,) or found.dtype.kind not in "iu":
+        raise UserError(f"sequence: {found.dtype} {list(found.shape)}; expected {num_items} whole numbers, one a row")
+    return found
+
+
+def checked_counts(features: np.ndarray, scale: float | None = None) -> np.ndarray:
+    """Counts [N, D] for multinomial clusters: features times ``scale``, rounded; None: features must be whole."""
+    counts = np.rint(features * (1.0 if scale is None else scale))
+    bad = counts < 0 if scale is not None else (counts < 0) | (counts != features)
+    if bad.any():
+        row, column = (int(index[0]) for index in np.nonzero(bad))
+        expected = "counts >= 0" if scale is not None else "whole counts >= 0"
+        value = f"{features[row, column]:g}"
+        raise UserError(f"X, row {row}, column {column}: {value}; family=multinomial takes {expected}")
+    return counts.astype(np.int64)
+
+
 class _OfScikitLearn(FeaturesOnly):
     """Base class of wrappers of scikit-learn estimators."""
 
@@ -62,7 +110,9 @@ class _OfScikitLearn(FeaturesOnly):
         self.verbose = verbose
 
     def _learn(self, features: np.ndarray) -> None:
-        scaled = self._standardize()
+        if self.params_["standardize"] is None:  # columns of a data frame have different units
+            self.params_["standardize"] = self.columns_ is not None and self.columns_.named
+        scaled = bool(self.params_["standardize"])
         self.scaler_ = ColumnScaler(with_mean=scaled, with_std=scaled, indicators=self.indicators).fit(features)
         self.model_ = self._model().fit(self.scaler_.transform(features))
 
@@ -111,21 +161,8 @@ class KMeansOnly(_OfScikitLearn):
 class MixtureOnly(_OfScikitLearn):
     """A Gaussian mixture with full covariances, by maximum likelihood, by scikit-learn; answers are ignored.
 
-    Parameters
-    ----------
-    n_clusters : int, default=4
-    n_init : int, default=20
-        Number of random starts, of which the one with the highest likelihood is kept.
-    standardize : bool or None, default=None
-        Scale features to mean 0 and variance 1; None: True for a data frame, whose columns have different units, False
-        for an array.
-    random_state : int, RandomState instance or None, default=0
-    verbose : bool, default=False
-
-    Attributes
-    ----------
-    model_, scaler_ : GaussianMixture, ColumnScaler
-        The fitted estimator, and the scaling of the features before it.
+    Parameters and attributes are those of :class:`KMeansOnly`, with a GaussianMixture, whose objective is the
+    likelihood.
     """
 
     def predict_proba(self, X: Any) -> np.ndarray:

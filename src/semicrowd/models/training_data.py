@@ -1,9 +1,9 @@
 """What a generative model is fitted to: items on its device, and the answers about them."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -13,8 +13,10 @@ from torch import Tensor
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.batch import RelationalBatch
+from semicrowd.crowd.two_coin import Rates
 from semicrowd.models.views import Views
 from semicrowd.random import torch_stream
+from semicrowd.result import Verdict
 
 #: Restarts × items evaluated at once: bounds the memory of an evaluation.
 CHUNK = 8192
@@ -47,6 +49,24 @@ class Part(NamedTuple):
         return self.weight if self.views is None else self.weight.repeat(2)
 
 
+@runtime_checkable
+class OtherClusters(Protocol):
+    """Another method that clusters the items of a fit."""
+
+    def __call__(
+        self, restart: int, tell: Callable[[str], None], *, with_answers: bool
+    ) -> tuple[Float[np.ndarray, "N K"], Rates | None, Verdict | None]:
+        """Cluster probabilities of all items; the annotators' rates and how clusters were selected, with answers.
+
+        Parameters
+        ----------
+        restart : each has clusters of its own
+        tell : is called with a line about the current step
+        with_answers : False: by the features alone
+        """
+        ...
+
+
 @dataclass(frozen=True)
 class TrainingData:
     """N items, the answers about them, and the seed of a fit's random streams.
@@ -58,10 +78,8 @@ class TrainingData:
     views : transformations of an image that do not change its class, or None
     seed : of the random streams
     batch_size : number of items without answers in a step
-    original : the features before any preparation, or None if ``features`` are those
-    jobs : processes in which the start fits candidates again; None: one, −1: the cores
-    indicators : columns of ``original`` that mark missing numbers
     memory : keeps results of a start that several fits share (:mod:`semicrowd.starts.shared`)
+    clustered : clusters of all items by co-training, for the starts that need them; see :class:`OtherClusters`
     """
 
     features: Float[Tensor, "N D"]
@@ -69,10 +87,8 @@ class TrainingData:
     views: Views | None = None
     seed: int = 0
     batch_size: int = 128
-    original: Float[np.ndarray, "N D0"] | None = None
-    jobs: int | None = None
-    indicators: tuple[int, ...] = ()
     memory: Memory = field(default_factory=lambda: Memory(None))
+    clustered: OtherClusters | None = None
 
     @property
     def num_items(self) -> int:

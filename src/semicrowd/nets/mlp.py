@@ -114,7 +114,8 @@ class MLP(nn.Module):
         self.skip: nn.Parameter | None = None
         if linear_skip:
             draws = [torch.randn(in_features, heads[0], generator=g) for g in generators]
-            self.skip = nn.Parameter(torch.stack([_partial_isometry(draw) for draw in draws]))
+            ends = (torch.linalg.svd(draw, full_matrices=False) for draw in draws)
+            self.skip = nn.Parameter(torch.stack([u @ vh for u, _, vh in ends]))
 
     def units(self, x: Float[Tensor, "*#R B i"]) -> Float[Tensor, "*#R B w"]:
         """Outputs of the last hidden layer for items [B, in] or [R, B, in]."""
@@ -129,11 +130,6 @@ class MLP(nn.Module):
         if self.skip is not None:
             outputs[0] = outputs[0] + x @ self.skip
         return outputs
-
-
-def _partial_isometry(matrix: Tensor) -> Tensor:
-    u, _, vh = torch.linalg.svd(matrix, full_matrices=False)
-    return u @ vh
 
 
 class NICE(nn.Module):

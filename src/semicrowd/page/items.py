@@ -2,8 +2,6 @@
 
 import base64
 import io
-from collections.abc import Callable, Sequence
-from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
@@ -12,103 +10,81 @@ import pandas as pd
 from semicrowd.data import Dataset
 from semicrowd.data.columns import DATE, NUMBER, Column, Columns
 from semicrowd.errors import UserError
+from semicrowd.files import expanded
 
 #: Longer side of a small picture, in pixels.
 _SIDE = 96
-#: Quality of a small picture with colours, of 100.
-_QUALITY = 80
 
 
 class Items:
     """Names, pictures and cells of a data set's items.
 
+    Attributes
+    ----------
+    columns, feature_names : of every feature its column, its category and whether it marks a gap; and its name
+    have_pictures : whether an item is a picture
+
     Parameters
     ----------
-    pictures : the folder that ``data.files`` lie in, None where the items are no files
+    source : the folder that ``data.files`` lie in; empty for items that are no files
     """
 
-    def __init__(self, data: Dataset, pictures: Path | None = None) -> None:
+    def __init__(self, data: Dataset, source: str | Path = "") -> None:
         self.data = data
-        self._pictures = pictures if data.files is not None else None
         columns = data.columns
         if columns is None or not columns.named:
             columns = Columns(tuple(Column(f"column {number}", NUMBER) for number in range(data.num_features)))
-        self._kinds = {one.name: one.kind for one in columns.columns}
-        #: Of every feature: its column, and of a category its value.
-        self._columns, self.feature_names = columns.parts, columns.feature_names
-
-    @cached_property
-    def _range(self) -> tuple[float, float]:
-        low, high = float(np.nanmin(self.data.features)), float(np.nanmax(self.data.features))
-        return (0.0, 1.0) if low >= 0 and high <= 1 else (low, high)
-
-    @property
-    def have_pictures(self) -> bool:
-        """Whether an item is a picture."""
-        return self.data.image_shape is not None or self._pictures is not None
-
-    @property
-    def shares(self) -> np.ndarray:
-        """[D] bool: whether a feature is 0 or 1, so that its mean is a share."""
-        values = self.data.features
-        return np.array([bool(((column == 0) | (column == 1)).all()) for column in values.T])
+        self.columns, self.feature_names = columns.parts, columns.feature_names
+        self._dates = {one.name for one in columns.columns if one.kind == DATE}
+        self._files = [expanded(source) / file for file in data.files] if data.files and source else None
+        self.have_pictures = data.image_shape is not None or self._files is not None
+        if data.image_shape is not None:
+            self._range = min(0.0, float(np.nanmin(data.features))), max(1.0, float(np.nanmax(data.features)))
 
     def name(self, item: int) -> str:
         """What the user calls an item: its id, its file, or the number of its row."""
         return str(item) if self.data.names is None else self.data.names[item]
 
-    def columns_of(self, features: Sequence[int], most: int) -> list[str]:
-        """Columns that some features are of, in their order, each once."""
-        return list(dict.fromkeys(self._columns[feature][0] for feature in features))[:most]
-
     def cell(self, item: int, column: str) -> str:
-        """What an item has in a column."""
-        row = self.data.features[item]
-        of_column = [(d, value, gap) for d, (name, value, gap) in enumerate(self._columns) if name == column]
-        if any(gap and row[d] for d, _, gap in of_column):
+        """What an item has in a column, empty for a gap."""
+        features = [(self.data.features[item, d], category, gap)
+                    for d, (name, category, gap) in enumerate(self.columns) if name == column]  # fmt: skip
+        value, category, _ = features[0]
+        if category is not None:
+            return next((str(one) for is_it, one, _ in features if is_it), "")
+        if np.isnan(value) or any(gap and marked for marked, _, gap in features):
             return ""
-        values = [(d, value) for d, value, gap in of_column if not gap]
-        if values[0][1] is None:
-            number = float(row[values[0][0]])
-            if self._kinds[column] == DATE and not np.isnan(number):
-                return f"{pd.Timestamp(number, unit='s'):%Y-%m-%d}"
-            return "" if np.isnan(number) else f"{number:.4g}"
-        return next((str(value) for d, value in values if row[d]), "")
+        return f"{pd.Timestamp(float(value), unit='s'):%Y-%m-%d}" if column in self._dates else f"{value:.4g}"
 
-    def shown(self, most: int) -> dict[str, Callable[[int], str]]:
-        """What a person needs to tell items apart: a name → what an item has, of the first columns or of pictures."""
-        if self._pictures is not None and self.data.files is not None:
-            folder, files = self._pictures, self.data.files
-            return {"file": lambda item: str(folder / files[item])}
-        if self.data.columns is None or not self.data.columns.named:
-            return {}
-        columns = dict.fromkeys(name for name, *_ in self._columns)
-        return {column: partial(self.cell, column=column) for column in list(columns)[:most]}
+    def shown(self, item: int, most: int) -> dict[str, str]:
+        """What a person needs to tell items apart: the file of a picture, or the cells of the first named columns."""
+        if self._files is not None:
+            return {"file": str(self._files[item])}
+        named = self.data.columns is not None and self.data.columns.named
+        names = list(dict.fromkeys(name for name, *_ in self.columns))[: most * named]
+        return {name: self.cell(item, name) for name in names}
 
     def picture(self, item: int) -> str:
         """A small picture of an item as a ``data:`` address, empty where there is none or it cannot be read."""
-        shape = self.data.image_shape
-        if shape is None and (self._pictures is None or self.data.files is None):
+        if not self.have_pictures:
             return ""
         # Imported here: most items are rows of tables.
         from PIL import Image
 
         from semicrowd.data.images import read_image
 
-        if shape is not None:
+        if self.data.image_shape is not None:
             low, high = self._range
-            scaled = (np.nan_to_num(self.data.features[item]) - low) / max(high - low, 1e-12)
-            pixels = np.clip(scaled * 255, 0, 255).astype(np.uint8).reshape(shape)
-            pixels = pixels[0] if len(shape) == 3 and shape[0] == 1 else pixels
-            image = Image.fromarray(pixels.transpose(1, 2, 0) if pixels.ndim == 3 else pixels)
+            pixels = (np.nan_to_num(self.data.features[item]) - low) / (high - low) * 255
+            pixels = pixels.astype(np.uint8).reshape(-1, *self.data.image_shape[-2:])  # colours, height, width
+            image = Image.fromarray(pixels[0] if len(pixels) == 1 else np.moveaxis(pixels, 0, -1))
         else:
-            assert self._pictures is not None
-            assert self.data.files is not None
+            assert self._files is not None
             try:
-                image = read_image(self._pictures / self.data.files[item], _SIDE, "RGB")
+                image = read_image(self._files[item], _SIDE, "RGB")
             except UserError:
                 return ""
             image.thumbnail((_SIDE, _SIDE))
         written, kind = io.BytesIO(), "JPEG" if max(image.size) > _SIDE // 2 else "PNG"
-        image.save(written, kind, quality=_QUALITY)
+        image.save(written, kind, quality=80)
         return f"data:image/{kind.lower()};base64,{base64.b64encode(written.getvalue()).decode()}"

@@ -3,34 +3,27 @@
 from collections.abc import Callable
 from functools import partial
 
-import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.cells import join_cells
+from semicrowd.expfam import dirichlet
 from semicrowd.inference.mixture import partition_posterior
+from semicrowd.inference.neighbours import communities
 from semicrowd.models.bayes import BayesSCDC
 from semicrowd.models.generative import GenerativeModel
 from semicrowd.models.scdc import SCDC
 from semicrowd.models.training_data import TrainingData, pieces
 from semicrowd.random import stream, torch_stream
-from semicrowd.starts.answer_classifier import Annotators
-from semicrowd.starts.answers import AnswerStart, answer_start
-from semicrowd.starts.initial_clusters import default_max_clusters
-from semicrowd.starts.neighbours import communities
-from semicrowd.starts.of_features import clusters_of_features
+from semicrowd.result import Verdict
+from semicrowd.starts.answers import answer_start
 from semicrowd.starts.partition import answer_weights, mixture_clusters
-from semicrowd.starts.patches import has_patches
-from semicrowd.starts.portfolio import Portfolio
-from semicrowd.starts.preparing import preparations
-from semicrowd.starts.selection import Verdict
 from semicrowd.starts.shared import ProgressCallback, shared
 from semicrowd.starts.teaching import learn_agreement, teach_bayes, teach_classifier
 from semicrowd.starts.vae import latent_means, latent_statistics, train_vae
 
-#: Is called with the verdict of a portfolio.
+#: Is called with the verdict of a co-training.
 VerdictCallback = Callable[[Verdict], None]
 #: Starts from answers; without answers they are replaced by ``mixture``.
 FROM_ANSWERS = ("answers", "cotraining")
@@ -55,12 +48,18 @@ def start(
         return
     train_vae(model, data, progress)
     t_x = latent_statistics(model, data.features)
-    if init in FROM_ANSWERS and data.annotations is not None:
-        probabilities = _from_answers(model, data, data.annotations, progress, keep_verdict)
-        _initialise(model, data, t_x, probabilities, progress, of_latent=False)
-        return
     if init == "features":
-        _initialise(model, data, t_x, _from_features(model, data, progress), progress, of_latent=False)
+        clusters = _by_cotraining(model, data, progress, keep_verdict, with_answers=False).argmax(-1)
+        _initialise(model, data, t_x, clusters, progress, of_latent=False)
+        return
+    if init in FROM_ANSWERS and data.annotations is not None:
+        if init == "cotraining":
+            probabilities = _by_cotraining(model, data, progress, keep_verdict, with_answers=True)
+        else:
+            inputs = model.num_clusters, model.params.hidden, model.num_restarts
+            annotators, probabilities = answer_start(data, data.annotations, *inputs, progress)
+            model.set_annotators(*annotators)
+        _initialise(model, data, t_x, probabilities, progress, of_latent=False)
         return
     if init == "communities":
         clusters = _communities(model, data, t_x, progress)
@@ -100,64 +99,24 @@ def _communities(
     return torch.stack(clusters)
 
 
-def _from_answers(
-    model: GenerativeModel,
-    data: TrainingData,
-    annotations: PairAnnotations,
-    progress: ProgressCallback,
-    keep_verdict: VerdictCallback,
-) -> Float[Tensor, "R N K"]:
-    """q(z) of all items by one of :data:`FROM_ANSWERS`; also sets the annotators of ``model``."""
-    params = model.params
-    if params.init == "cotraining":
-        initial = cotrained_start(data, annotations, model, progress, keep_verdict)
-    else:
-        initial = answer_start(data, annotations, params.n_clusters, params.hidden, model.num_restarts, progress)
-    model.set_annotators(*initial.annotators)
-    return initial.probabilities
-
-
-def cotrained_start(
-    data: TrainingData,
-    annotations: PairAnnotations,
-    model: GenerativeModel,
-    progress: ProgressCallback,
-    keep_verdict: VerdictCallback,
-) -> AnswerStart:
-    """The result of co-training (:mod:`semicrowd.starts.portfolio`) for each restart of a model."""
-    num_clusters, restarts = model.num_clusters, model.num_restarts
-    features = data.features.cpu().double().numpy() if data.original is None else data.original
-    annotators, of_restarts = [], torch.full((restarts, data.num_items, num_clusters), _UNUSED_PROBABILITY)
-    for restart in range(restarts):
-        max_clusters = min(num_clusters, default_max_clusters(len(annotations.annotated)))
-        found = Portfolio(
-            features, annotations, data.seed, progress, max_clusters, restart, model.image_shape, data.jobs,
-            data.indicators, data.memory,
-        ).cotrained()  # fmt: skip
-        keep_verdict(found.verdict)
-        annotators.append(found.annotators)
-        probabilities = found.probabilities.astype(np.float32)
-        of_restarts[restart, :, : probabilities.shape[1]] += torch.from_numpy(probabilities)
-    both = Annotators(*(torch.cat(eta) for eta in zip(*annotators, strict=True)))
-    return AnswerStart(both, of_restarts / of_restarts.sum(-1, keepdim=True))
-
-
-def _from_features(model: GenerativeModel, data: TrainingData, progress: ProgressCallback) -> Int[Tensor, "R N"]:
-    """Clusters [R, N] of the features, for images that are large enough of the features of their patches.
-
-    Each restart has its own random stream.
-    """
-    features, clusters = data.features.cpu().double().numpy(), []
-    if has_patches(model.image_shape):
-        pixels = features if data.original is None else data.original
-        _, way = next(preparations(pixels, model.image_shape), ("none", None))
-        features = features if way is None else way.items
-    for restart in range(model.num_restarts):
-        rng = stream(data.seed, "of_features", restart)
-        labels, said = clusters_of_features(features, model.num_clusters, rng)
-        progress(f"start: {said}")
-        clusters.append(torch.from_numpy(labels))
-    return torch.stack(clusters)
+def _by_cotraining(
+    model: GenerativeModel, data: TrainingData, progress: ProgressCallback, keep_verdict: VerdictCallback,
+    *, with_answers: bool,
+) -> Float[Tensor, "R N K"]:  # fmt: skip
+    """q(z) of all items by co-training, for each restart; sets the annotators of ``model`` where it has answers."""
+    assert data.clustered is not None, "init=cotraining and init=features need the method that clusters the items"
+    of_restarts = torch.full((model.num_restarts, data.num_items, model.num_clusters), _UNUSED_PROBABILITY)
+    annotators = []
+    for restart, q in enumerate(of_restarts):
+        probabilities, rates, verdict = data.clustered(restart, progress, with_answers=with_answers)
+        q[:, : probabilities.shape[1]] += torch.from_numpy(probabilities).float()
+        if rates is not None and verdict is not None:
+            shapes = (torch.from_numpy(shape) for shape in (rates.sensitivity, rates.specificity))
+            annotators.append([dirichlet.to_natural(shape) for shape in shapes])
+            keep_verdict(verdict)
+    if annotators:
+        model.set_annotators(*(torch.stack(eta) for eta in zip(*annotators, strict=True)))
+    return of_restarts / of_restarts.sum(-1, keepdim=True)
 
 
 def _initialise(

@@ -19,13 +19,17 @@ from semicrowd.metrics import USED_SHARE
 from semicrowd.models.generative import GenerativeModel
 from semicrowd.models.training_data import TrainingData
 from semicrowd.random import torch_stream
-from semicrowd.starts.selection import Verdict
+from semicrowd.result import Verdict
 from semicrowd.starts.start import start
 from semicrowd.training.data import Batch
 from semicrowd.training.distributed import average, is_first, several, share
 
 #: Where grey values are probabilities of a white pixel, the authors' code divides the 255 levels by 256.
 GREY_LEVELS = 255 / 256
+
+
+#: Attributes of a verdict that are tables.
+_FRAMES = ("table", "posterior")
 
 
 @torch.no_grad()
@@ -92,12 +96,18 @@ class ClusteringModule(pl.LightningModule):
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Save curves and verdicts as plain values, because a resumed fit does not repeat what they are of."""
         checkpoint["history"] = self.history
-        checkpoint["verdicts"] = [vars(one) | {"table": one.table.to_dict("list")} for one in self.verdicts]
+        checkpoint["verdicts"] = [
+            {name: value.to_dict("list") if name in _FRAMES else value for name, value in vars(one).items()}
+            for one in self.verdicts
+        ]
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Restore curves and verdicts."""
         self.history = list(checkpoint["history"])
-        self.verdicts = [Verdict(**(one | {"table": pd.DataFrame(one["table"])})) for one in checkpoint["verdicts"]]
+        self.verdicts = [
+            Verdict(**{name: pd.DataFrame(value) if name in _FRAMES else value for name, value in one.items()})
+            for one in checkpoint["verdicts"]
+        ]
 
     def on_fit_start(self) -> None:
         """Move all data to the device and, if ``begin``, initialise the model.

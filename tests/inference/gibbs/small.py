@@ -14,6 +14,7 @@ from scipy import stats
 from scipy.special import gammaln
 
 from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.inference.gibbs.answers import Answers
 from semicrowd.inference.gibbs.chain import Chain, Model
 from semicrowd.inference.gibbs.franchise import neighbours
 from semicrowd.inference.gibbs.gaussian import gaussian
@@ -39,6 +40,8 @@ PAIRS = PairAnnotations.from_arrays(
     np.array([0, 0, 1, 2, 0, 3]), np.array([3, 1, 4, 3, 2, 4]), np.array([0, 0, 0, 1, 1, 1]),
     np.array([1, 0, 1, 1, 0, 1]), task=None, num_items=ITEMS, worker_names=["a", "b"], source="pairs",
 )  # fmt: skip
+#: Their sensitivities and specificities.
+QUALITY = np.array([[0.7, 0.8], [0.6, 0.9]])
 #: What hyperplanes see: columns whose products are 0, as the samplers have them. Without a constant one, so that no
 #: side of a hyperplane has all items to itself, and two clusters or three are as likely as one.
 _LEFT, _LENGTH, _ = np.linalg.svd(POINTS - POINTS.mean(0), full_matrices=False)
@@ -76,23 +79,27 @@ def log_evidence(family: str, block: list[int]) -> float:
         found = stats.dirichlet_multinomial([DIRICHLET] * 3, n.sum()).logpmf(n)
         return float(found - gammaln(n.sum() + 1) + gammaln(n + 1).sum())
     found = 0.0
-    if family == "isotropic":
-        for seen, item in enumerate(block):
-            before = POINTS[block[:seen]]
-            mean = before.mean(0) if seen else np.zeros(2)
-            kappa, half = KAPPA + seen, SHAPE + seen
-            rate = RATE + np.square(before - mean).sum() / 2 + KAPPA * seen / kappa * np.square(mean).sum() / 2
-            wide = rate * (kappa + 1) / (half * kappa) * np.eye(2)
-            found += stats.multivariate_t(seen * mean / kappa, wide, df=2 * half).logpdf(POINTS[item])
-        return float(found)
     for seen, item in enumerate(block):
-        before = POINTS[block[:seen]]
+        before, kappa = POINTS[block[:seen]], KAPPA + seen
         mean = before.mean(0) if seen else np.zeros(2)
-        scatter = SCATTER * np.eye(2) + (before - mean).T @ (before - mean)
-        scatter += KAPPA * seen / (KAPPA + seen) * np.outer(mean, mean)
-        kappa, degrees = KAPPA + seen, DEGREES + seen - 1
+        if family == "isotropic":
+            degrees = 2 * (SHAPE + seen)
+            square = np.square(before - mean).sum() + KAPPA * seen / kappa * np.square(mean).sum()
+            scatter = (2 * RATE + square) * np.eye(2)
+        else:
+            degrees = DEGREES + seen - 1
+            scatter = SCATTER * np.eye(2) + (before - mean).T @ (before - mean)
+            scatter += KAPPA * seen / kappa * np.outer(mean, mean)
         shape = scatter * (kappa + 1) / (kappa * degrees)
         found += stats.multivariate_t(seen * mean / kappa, shape, df=degrees).logpdf(POINTS[item])
+    return float(found)
+
+
+def log_joint(z: Partition, family: str, alpha: float, answers: Answers | None = None) -> float:
+    """ln p of a partition and the items at one concentration, but for a constant, and of answers at :data:`QUALITY`."""
+    found = sum(np.log(alpha) + gammaln(len(block)) + log_evidence(family, block) for block in blocks(z))
+    if answers is not None:
+        found += answers.weights(QUALITY)[np.array(z)[PAIRS.i] == np.array(z)[PAIRS.j]].sum()
     return float(found)
 
 

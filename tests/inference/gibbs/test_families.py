@@ -6,7 +6,7 @@ from scipy import stats
 
 from semicrowd.inference.gibbs.sweep import predictive, seat
 
-from .small import ITEMS, families, log_evidence
+from .small import COUNTS, DIRICHLET, ITEMS, families, log_evidence
 
 
 def seated(family: str, labels: list[int], clusters: int = 4) -> tuple[object, np.ndarray]:
@@ -39,10 +39,8 @@ def test_other_items_meet_the_same_clusters(family: str) -> None:
     made, _ = seated(family, [0, 2, 2, 0, 2])
     new = np.array([[4, 1, 0]]) if family == "multinomial" else np.array([[0.3, -2.0]])
     other = made.of(new)  # type: ignore[attr-defined]
-    for cluster, items in ((0, [0, 3]), (1, [])):
-        if family == "multinomial":
-            from .small import COUNTS, DIRICHLET
-
+    if family == "multinomial":
+        for cluster, items in ((0, [0, 3]), (1, [])):
             concentration = DIRICHLET + COUNTS[items].sum(0)
             coefficient = stats.multinomial(5, [1 / 3] * 3).logpmf(new[0]) + 5 * np.log(3)
             expected = stats.dirichlet_multinomial(concentration, 5).logpmf(new[0]) - coefficient

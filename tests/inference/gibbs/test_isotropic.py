@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 from scipy.special import logsumexp
 
-from semicrowd.inference.gibbs.isotropic import Isotropic, base_of, isotropic
+from semicrowd.inference.gibbs.isotropic import Isotropic, isotropic
 from semicrowd.inference.gibbs.sweep import draw_all, predictive, seat
 
 RNG = np.random.default_rng(0)
@@ -38,9 +38,7 @@ def by_monte_carlo(x: np.ndarray, kappa: float, shape: float, rate: float, draws
 
 @pytest.mark.parametrize("dim", [2, 10])
 @pytest.mark.parametrize(("kappa", "shape", "rate"), [(0.005, 2000.0, 1000.0), (0.5, 3.0, 2.0)])
-def test_the_density_of_a_new_cluster_is_that_of_monte_carlo(
-    dim: int, kappa: float, shape: float, rate: float
-) -> None:
+def test_the_density_of_a_new_cluster_is_that_of_monte_carlo(dim: int, kappa: float, shape: float, rate: float) -> None:
     x = RNG.normal(size=(1, dim))
     family = isotropic(x, np.zeros(dim), kappa, shape, rate)(1)
     expected = by_monte_carlo(x[0], kappa, shape, rate)
@@ -82,11 +80,3 @@ def test_an_item_is_as_likely_in_a_cluster_as_its_gaussian_says() -> None:
     other = family.of(new)
     assert predictive(other, 3, 3)[:, 1] == pytest.approx(gaussian.logpdf(new))
     assert predictive(other, 3, 3)[:, 2] == pytest.approx(seated(new, []).log_new)
-
-
-def test_the_base_is_that_of_the_items() -> None:
-    x = RNG.normal(size=(400, 4)) * 3 + 1
-    location, kappa, shape, rate = base_of(x, 0.5, 0.01, 20.0)
-    assert location == pytest.approx(x.mean(0))
-    assert (kappa, shape) == (0.01, 40.0)
-    assert rate / shape == pytest.approx(0.5 * x.var(0).mean())

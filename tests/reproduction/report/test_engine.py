@@ -13,7 +13,7 @@ from scipy import stats
 from reproduction.report import engine
 from reproduction.report.engine import build, deviations, read_papers
 from reproduction.report.runs import read_runs
-from reproduction.report.tables import conclusions, corrected_p, fill, format_number, paired, summarise
+from reproduction.report.tables import conclusions, corrected_p, fill, paired, summarise
 from semicrowd.errors import UserError
 
 from .conftest import Make, exhibit, row
@@ -31,14 +31,11 @@ def test_a_cell_is_the_mean_and_sample_deviation_over_finished_runs() -> None:
     values = {0: 0.2, 1: 0.4, 5: 0.9}
     runs = pd.concat([frame(values), frame({6: 0.1}, status="failed")], ignore_index=True)
     found = summarise(runs, ["test/nmi", "final/nmi"])
-    assert found is not None
     assert (found.mean, found.sd, found.n) == (pytest.approx(0.5), pytest.approx(np.std([0.2, 0.4, 0.9], ddof=1)), 3)
     assert found.remark == "seed 6 failed"
     single = summarise(frame({3: 0.5}), "final/nmi")
-    assert single is not None
     assert (single.mean, single.sd, single.n) == (0.5, None, 1)
     best = summarise(frame(values), "final/nmi", "max")
-    assert best is not None
     assert (best.mean, best.sd, best.n) == (0.9, None, 3)
     assert summarise(frame(values), "test/nmi") is None
     with pytest.raises(UserError, match="final/nmi"):
@@ -49,7 +46,6 @@ def test_a_samplers_run_has_the_deviation_of_its_chains() -> None:
     runs = frame({0: 0.6}, "samples/nmi", **{"samples/nmi_sd": 0.1, "params.n_chains": 4, "params.n_kept": 5,
                  "params.n_sweeps": 3, "chains/mixed": 0, "chains/rhat_clusters": 1.7})  # fmt: skip
     found = summarise(runs, ["samples/nmi", "train/nmi"])
-    assert found is not None
     assert (found.mean, found.sd, found.n) == (0.6, 0.1, 12)
     assert "NOT MIXED" in found.remark
 
@@ -109,8 +105,6 @@ def test_a_row_comes_once_for_each_value_that_runs_have() -> None:
     assert [one.label for one in rows] == ["SCDC, 200 answers", "SCDC, 400 answers", "k-means"]
     first, second = row(rows, "scdc", 200), row(rows, "scdc", 400)
     ours, paper = first.number("NMI"), second.number("NMI", "protocol")
-    assert ours is not None
-    assert paper is not None
     assert (ours.mean, ours.n, paper.mean) == (pytest.approx(0.6), 2, 0.1)
     assert first.number("NMI", "protocol") is None
     assert second.first_run("protocol") is None, "a recorded run has no folder"
@@ -161,20 +155,10 @@ def test_what_differs_from_the_papers_settings_is_named_with_both_values() -> No
     runs = frame({0: 0.5, 1: 0.7}, model="scdc", protocol="default", answers=200, **params)
     first = fill(TABLE, runs)[0]
     ours = first.number("NMI")
-    assert ours is not None
     assert deviations(first, ours) == ["n = 2 (paper: 5)", "epochs 40 (paper: 200)"]
     kmeans = fill(TABLE, runs.assign(model="kmeans"))[-1]
     number = kmeans.number("NMI") or kmeans.number("NMI, paired difference")
-    assert number is not None
     assert deviations(kmeans, number) == [], "the paper's settings are those of its own models"
-
-
-def test_numbers_have_the_digits_of_their_quantity() -> None:
-    assert format_number(0.12345, 0.01, "NMI") == "0.123 ± 0.010"
-    assert format_number(5.0, None, "clusters") == "5"
-    assert format_number(-2.25, 1.0, "clusters, paired difference") == "−2.2 ± 1"
-    assert format_number(0.1, None, "NMI, paired difference") == "+0.100"
-    assert format_number(12.34, None, "seconds an epoch") == "12.3"
 
 
 class Page(HTMLParser):
@@ -239,5 +223,4 @@ def test_a_run_with_simulated_answers_in_place_of_a_crowds_says_so(make: Make, r
     make("mnist/0", "mnist", "bayes", "crowd", metrics={"test/acc": 0.9}, answers={"simulated": True, "num_pairs": 9})
     rows = fill(exhibit("table-1"), read_runs(results, Path("/nowhere")))
     ours = row(rows, "bayes_crowd").number("accuracy")
-    assert ours is not None
     assert "answers.simulated True (paper: False)" in deviations(row(rows, "bayes_crowd"), ours)

@@ -186,7 +186,8 @@ class Chain:
         family = model.family(self.slots)
         extra, free = np.zeros((0, 0)), np.zeros(len(self.eta), np.int64)
         if tilted:
-            extra = np.ascontiguousarray(self._tilt())
+            used = self.plane[np.unique(self.z[self.z >= 0])]
+            extra = np.ascontiguousarray(self.planes.log_ratio(self.eta, used))
             free[: len(self.free)] = self.free
         size, num_free = np.zeros(self.slots, np.int64), np.array([len(self.free)])
         seating = Seating(self.z, size, extra, self.plane, free, num_free, self.candidates if tilted else 1)
@@ -203,10 +204,6 @@ class Chain:
             *model.neighbours, moves, moves.sum(1), self.beta, np.array([self.rest]), alpha, np.array([self.gamma])
         )
         return family, prior, seating
-
-    def _tilt(self) -> np.ndarray:
-        """Extra log-weight of each item in a cluster with each hyperplane, [N, H]."""
-        return self.planes.log_ratio(self.eta)
 
     def _note(self, prior: Franchise | Answered, seating: Seating) -> None:
         self.free = seating.free[: seating.num_free[0]].copy()

@@ -18,7 +18,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from polyagamma import random_polyagamma
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky, solve_triangular
 
@@ -40,7 +40,7 @@ class Hyperplanes:
     ----------
     items : [N, r] items in the basis of their singular vectors, see :func:`rotated`. The prior is the same in every
         orthonormal basis; in this one the columns are orthogonal
-    loss : ``svm``, ``logistic``, or ``margin`` of :mod:`semicrowd.inference.gibbs.margins`
+    loss : ``svm`` or ``logistic``; a subclass may have another
     variance : w
     """
 
@@ -48,8 +48,15 @@ class Hyperplanes:
     loss: str
     variance: float
 
-    def log_ratio(self, eta: Float[np.ndarray, "H r"]) -> Float[np.ndarray, "N H"]:
-        """ln p(y = 1) − ln p(y = −1) of every item (eq. 3)."""
+    def log_ratio(
+        self, eta: Float[np.ndarray, "H r"], rivals: Int[np.ndarray, "K"]  # noqa: ARG002 - a subclass uses them
+    ) -> Float[np.ndarray, "N H"]:  # fmt: skip
+        """Extra log-weight of every item in a cluster with each hyperplane: ln p(y = 1) − ln p(y = −1) (eq. 3).
+
+        Parameters
+        ----------
+        rivals : rows of ``eta`` of the clusters that have items
+        """
         return log_ratio(self.items @ eta.T, self.loss)
 
     def redraw(

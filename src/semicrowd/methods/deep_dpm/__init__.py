@@ -1,0 +1,1 @@
+"""Deep Dirichlet process mixture models (Li, Li, Jiang & Xia 2022)."""

@@ -1,0 +1,1 @@
+"""Semi-supervised latent process decomposition (Li, Ying & Campbell 2009)."""
