@@ -1,30 +1,36 @@
 """Candidates: initial clusters of the annotated items, and their co-training by classifiers and answers.
 
 Initial clusters are k-means cells of each preparation of the features, few or many, spectral clusters of the answers,
-and the clusters of the features alone; cells are joined where the answers support it. Then two steps alternate
-(co-training: Blum & Mitchell 1998). Classifiers learn the current clusters and predict the annotated items by
-cross-validation; the annotators' rates are estimated and message passing (SCDC paper, eq. 14) combines the predictions
-with the answers. Cross-validation prevents leakage: a classifier trained on an item's cluster would return the answers
-about this item as evidence of its features.
+those of networks that learn the answers, and the clusters of the features alone; cells are joined where the answers
+support it. Then two steps alternate (co-training: Blum & Mitchell 1998). Classifiers learn the current clusters and
+predict the annotated items by cross-validation; the annotators' rates are estimated and message passing (SCDC paper,
+eq. 14) combines the predictions with the answers. Cross-validation prevents leakage: a classifier trained on an item's
+cluster would return the answers about this item as evidence of its features.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import torch
 from jaxtyping import Float, Int
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.crowd.cells import join_cells, kmeans_cells
+from semicrowd.crowd.cells import join_cells, kmeans_cells, reversed_annotators
 from semicrowd.inference.features_alone import clusters_of_features
 from semicrowd.methods.cotraining.answers import Answers
 from semicrowd.methods.cotraining.classifiers import ItemClassifier
 from semicrowd.methods.cotraining.pool import Calibration, Pool
 from semicrowd.random import stream
-from semicrowd.starts.answer_classifier import spectral_clusters
+from semicrowd.starts.answer_classifier import spectral_clusters, train_on_answers
+from semicrowd.starts.answers import joint_probabilities
 
 #: Name of the candidate whose initial clusters are those of the features alone.
 FEATURES_ALONE = "features alone"
+#: Name of the candidate whose initial clusters are those of networks that learn the answers.
+NETWORKS = "networks of the answers"
+#: Their number, the units of their hidden layers, and about how many items they are trained on, at most.
+_NETWORKS, _HIDDEN, _NETWORK_ITEMS = 4, (40, 40), 1000
 #: Numbers of k-means cells of the initial clusters, as multiples of the maximum number of clusters.
 _NUM_CELLS = {"few": 0.5, "many": 1.5}
 #: Folds of cross-validation of the annotated items.
@@ -111,9 +117,49 @@ def initial_clusters(
         clusters[annotated] = spectral_clusters(answers, max_clusters, 2, draws)[-1].numpy()
         add("answers alone", clusters, list(prepared))
     first, draws = next(iter(prepared)), stream(seed, "cotraining/features")
+    add(NETWORKS, clusters_by_networks(prepared[first], answers, max_clusters, seed), list(prepared))
     clusters, of_number = clusters_of_features(prepared[first], max(max_clusters, 2), draws)
     add(FEATURES_ALONE, clusters, [first])
     return found, of_number
+
+
+def clusters_by_networks(
+    x: Float[np.ndarray, "N C"], answers: PairAnnotations, max_clusters: int, seed: int
+) -> Int[np.ndarray, "N"]:
+    """Clusters of networks q(z | o) that are trained on the answers (:mod:`semicrowd.starts.answer_classifier`).
+
+    k-means cells follow what varies most in the features. Where the answers are about something else, such as the pose
+    in pictures of many people, networks that learn the answers find it. Annotated items also have message passing.
+    """
+    some = _answers_about_few(answers, stream(seed, "cotraining/networks"))
+    cells = kmeans_cells(x, max_clusters, int(stream(seed, "cotraining/networks/cells").integers(2**31)))
+    reverse, features = reversed_annotators(cells, some)[None], torch.from_numpy(x.astype(np.float32))
+    trained = train_on_answers(features, some, max_clusters, _HIDDEN, _NETWORKS, seed, reverse)
+    with torch.no_grad():
+        clusters: np.ndarray = trained.net(features)[0].argmax(-1).numpy()
+    clusters[some.annotated] = joint_probabilities(trained, features, some)[0].argmax(-1).numpy()
+    return clusters
+
+
+def _answers_about_few(answers: PairAnnotations, rng: np.random.Generator) -> PairAnnotations:
+    """Answers to random questions (tasks, or pairs) about some items, and all other answers between these items.
+
+    A random sample of items would contain hardly any answers if items have few; a sample of questions would contain too
+    few items of each cluster if items have many.
+    """
+    if len(answers.annotated) <= _NETWORK_ITEMS:
+        return answers
+    order = rng.permutation(int(answers.question.max()) + 1)[answers.question].argsort(kind="stable")
+    index = answers.index
+    both = np.stack([index.i[order], index.j[order]], 1).ravel()
+    first = np.zeros(len(both), bool)
+    first[np.unique(both, return_index=True)[1]] = True
+    # A question is taken as a whole, so the number of items may be higher by those of one question.
+    last = answers.question[order][np.searchsorted(first.cumsum(), _NETWORK_ITEMS) // 2]
+    taken = order[: np.flatnonzero(answers.question[order] == last).max() + 1]
+    inside = np.zeros(len(answers.annotated), bool)
+    inside[index.i[taken]] = inside[index.j[taken]] = True
+    return answers.some(inside[index.i] & inside[index.j])
 
 
 def cotrain(
