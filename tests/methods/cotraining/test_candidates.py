@@ -10,7 +10,7 @@ from tests.methods.cotraining.small import FEATURES, KINDS, LABELS, Nothing, ans
 from semicrowd.crowd import simulate
 from semicrowd.methods.cotraining import candidates
 from semicrowd.methods.cotraining.answers import Answers
-from semicrowd.methods.cotraining.candidates import FEATURES_ALONE, cotrain, folds, initial_clusters
+from semicrowd.methods.cotraining.candidates import FEATURES_ALONE, NETWORKS, cotrain, folds, initial_clusters
 from semicrowd.methods.cotraining.classifiers import ItemClassifier, KernelClassifier, LabelPropagation, Predictor
 
 ANSWERS = answers_about()
@@ -35,8 +35,8 @@ def test_answers_join_cells_of_one_class_inverted_ones_too_and_guesses_do_not(
         answers = replace(answers, label=1 - answers.label)
     made, of_number = initial_clusters({"raw": FEATURES, "unit": FEATURES}, answers, 8, 0)
     again, _ = initial_clusters({"raw": FEATURES, "unit": FEATURES}, answers, 8, 0)
-    assert [names for _, names in made.values()] == [["raw"]] * 2 + [["unit"]] * 2 + [["raw", "unit"], ["raw"]]
-    assert list(made)[-2:] == ["answers alone", FEATURES_ALONE]
+    assert [names for _, names in made.values()] == [["raw"]] * 2 + [["unit"]] * 2 + [["raw", "unit"]] * 2 + [["raw"]]
+    assert list(made)[-3:] == ["answers alone", NETWORKS, FEATURES_ALONE]
     for name, (found, _) in made.items():
         assert set(found) == set(range(max(found) + 1))
         assert len(found) == len(answers.annotated)
