@@ -16,7 +16,6 @@ from typing import Any
 from unittest.mock import patch
 
 import pandas as pd
-from joblib import Parallel, delayed, parallel_config
 
 import suite
 from semicrowd.methods.cotraining import candidates, estimator, selection
@@ -108,7 +107,7 @@ def main() -> int:
     parser.add_argument("--data", nargs="+", default=["iris"], metavar="NAME", help="as suite.py")
     parser.add_argument("--regimes", nargs="+", default=["pairs90", "tasks", "crowd"], choices=suite.REGIMES)
     parser.add_argument("--without", nargs="+", default=list(PIECES), choices=list(PIECES))
-    parser.add_argument("--seeds", default="0-2", type=suite._seeds)
+    parser.add_argument("--seeds", default="0-2", type=suite.seeds_of)
     parser.add_argument("--jobs", default=2, type=int)
     parser.add_argument("--out", default=Path("results/ablation.csv"), type=Path)
     parser.add_argument("--show", action="store_true", help="fit nothing, print what each piece adds")
@@ -116,24 +115,9 @@ def main() -> int:
     if options.show:
         show(pd.read_csv(options.out))
         return 0
-    options.out.parent.mkdir(parents=True, exist_ok=True)
-    if not options.out.exists():
-        options.out.write_text(",".join(COLUMNS) + "\n", encoding="utf-8")
-    there = set(pd.read_csv(options.out)[KEY].itertuples(index=False, name=None))
     fits = suite.plan(options.data, options.regimes, ["cotrain"], options.seeds)
-    waiting = [(piece, *one) for one in fits for piece in options.without if (piece, *one) not in there]
-    failed = 0
-    with parallel_config(backend="loky", inner_max_num_threads=1):
-        for row in Parallel(n_jobs=options.jobs, batch_size=1, return_as="generator_unordered")(
-            delayed(fit)(*one) for one in waiting
-        ):
-            if "error" in row:
-                failed += 1
-                print(row, file=sys.stderr)
-                continue
-            pd.DataFrame([row], columns=COLUMNS).to_csv(options.out, mode="a", header=False, index=False)
-            print(f"{row['data']} {row['regime']} {row['seed']} without {row['without']}: NMI {row['nmi']:.3f}, "
-                  f"{row['clusters']} clusters, {row['seconds']} s", flush=True)  # fmt: skip
+    waiting = suite.left([(piece, *one) for one in fits for piece in options.without], COLUMNS, KEY, options.out)
+    failed = suite.collect(fit, waiting, COLUMNS, KEY, options.out, options.jobs)
     show(pd.read_csv(options.out))
     return 1 if failed else 0
 

@@ -204,7 +204,35 @@ def compare(new: pd.DataFrame, old: pd.DataFrame) -> None:
               f"clusters {row.clusters_old} → {row.clusters}")  # fmt: skip
 
 
-def _seeds(text: str) -> list[int]:
+def left(fits: Sequence[tuple], columns: Sequence[str], key: Sequence[str], out: Path) -> list[tuple]:
+    """The fits without a row in the CSV ``out``, which is begun if it does not exist."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    if not out.exists():
+        out.write_text(",".join(columns) + "\n", encoding="utf-8")
+    there = set(pd.read_csv(out)[list(key)].itertuples(index=False, name=None))
+    return [one for one in fits if one not in there]
+
+
+def collect(
+    fit: Callable[..., dict[str, Any]], fits: Sequence[tuple], columns: Sequence[str], key: Sequence[str], out: Path,
+    jobs: int,
+) -> int:  # fmt: skip
+    """Make fits in processes of one thread each, append their rows to ``out``; the number of those that failed."""
+    failed = 0
+    with parallel_config(backend="loky", inner_max_num_threads=1):
+        rows = Parallel(n_jobs=jobs, batch_size=1, return_as="generator_unordered")(delayed(fit)(*one) for one in fits)
+        for number, row in enumerate(rows, 1):
+            name = f"[{number}/{len(fits)}] {' '.join(str(row[column]) for column in key)}"
+            if "error" in row:
+                failed += 1
+                print(f"{name}: {row['error']}", file=sys.stderr)
+                continue
+            pd.DataFrame([row], columns=columns).to_csv(out, mode="a", header=False, index=False)
+            print(f"{name}: NMI {row['nmi']:.3f}, {row['clusters']} clusters, {row['seconds']} s", flush=True)
+    return failed
+
+
+def seeds_of(text: str) -> list[int]:
     first, _, last = text.partition("-")
     return [*range(int(first), int(last or first) + 1)]
 
@@ -230,7 +258,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--regimes", nargs="+", default=REGIMES, choices=REGIMES, help="kinds of answers")
     parser.add_argument("--methods", nargs="+", default=["cotrain"], choices=[*METHODS], metavar="NAME",
                         help="cotrain kmeans gmm crowd_logistic constrained_kmeans mcvc …")  # fmt: skip
-    parser.add_argument("--seeds", default="0-2", type=_seeds, help="seeds of answers and fits, such as 0-2")
+    parser.add_argument("--seeds", default="0-2", type=seeds_of, help="seeds of answers and fits, such as 0-2")
     parser.add_argument("--jobs", default=2, type=int, help="processes, one thread each")
     parser.add_argument("--out", default=Path("results/suite.csv"), type=Path, help="CSV to which rows are added")
     parser.add_argument("--compare", type=Path, metavar="CSV", help="fit nothing, compare --out with this file")
@@ -239,27 +267,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         compare(pd.read_csv(options.out), pd.read_csv(options.compare))
         return 0
     fits = plan(options.data, options.regimes, options.methods, options.seeds)
-    options.out.parent.mkdir(parents=True, exist_ok=True)
-    if not options.out.exists():
-        options.out.write_text(",".join(COLUMNS) + "\n", encoding="utf-8")
-    there = set(pd.read_csv(options.out)[KEY].itertuples(index=False, name=None))
-    waiting = [one for one in fits if one not in there]
+    waiting = left(fits, COLUMNS, KEY, options.out)
     missing = _missing([*dict.fromkeys(one[0] for one in waiting)])
     waiting = [one for one in waiting if one[0] not in missing]
-    failed = 0
-    with parallel_config(backend="loky", inner_max_num_threads=1):
-        rows = Parallel(n_jobs=options.jobs, batch_size=1, return_as="generator_unordered")(
-            delayed(fit)(*one) for one in waiting
-        )
-        for number, row in enumerate(rows, 1):
-            name = f"[{number}/{len(waiting)}] {' '.join(str(row[column]) for column in KEY)}"
-            if "error" in row:
-                failed += 1
-                print(f"{name}: {row['error']}", file=sys.stderr)
-                continue
-            pd.DataFrame([row], columns=COLUMNS).to_csv(options.out, mode="a", header=False, index=False)
-            print(f"{name}: NMI {row['nmi']:.3f}, {row['clusters']} clusters, {row['seconds']} s", flush=True)
-    return 1 if failed else 0
+    return 1 if collect(fit, waiting, COLUMNS, KEY, options.out, options.jobs) else 0
 
 
 if __name__ == "__main__":

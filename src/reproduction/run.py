@@ -57,7 +57,6 @@ _ORDER = (
         for rate, error, name in product(("", "observed_"), ("mae", "rank"), ("sensitivity", "specificity"))
     ),
     *(f"workers/{name}_coverage" for name in ("sensitivity", "specificity")),
-    *(f"clusters/probability_{number}" for number in range(1, 51)),
     *(f"answers/{name}" for name in ("evidence", "held_out_gain", "held_out_gain_error")),
     "seconds/fit",
     "epochs",
@@ -181,7 +180,7 @@ class Run:
             "seconds/fit": round(self._seconds, 3), "epochs": len(model.history_) if "epochs" in model.params_ else 1,
             "warnings/count": len(self.warnings),
         }  # fmt: skip
-        more = [name for name in scores if name.startswith(("samples/", "chains/"))]
+        more = [name for name in scores if name.startswith(("clusters/probability_", "samples/", "chains/"))]
         metrics = {name: scores[name] for name in (*_ORDER, *more) if name in scores}
         likeliest = _likeliest(result, data)
         write_config(self.folder, self.content, model.params_, self.choices)

@@ -110,7 +110,7 @@ def gain(clusters: np.ndarray, training: PairAnnotations, asked: PairAnnotations
     return Gain(*mean_difference(scores, np.zeros_like(scores), asked))
 
 
-def folds_of_answers(answers: PairAnnotations, folds: int = FOLDS) -> Int[np.ndarray, "P"]:
+def folds_of_answers(answers: PairAnnotations) -> Int[np.ndarray, "P"]:
     """The fold of each answer; answers of one task, or without tasks about one pair, are in one fold.
 
     Where one person has sorted all items, and other tasks are but links of single pairs, answers about one pair are.
@@ -120,7 +120,7 @@ def folds_of_answers(answers: PairAnnotations, folds: int = FOLDS) -> Int[np.nda
     one = answers.task is not None and (pairs > 1).sum() == 1
     unit = replace(answers, task=None).question if one else answers.question
     # Always the same folds: random ones would add variance to paired differences.
-    return (stream(0, "cotraining/folds").permutation(int(unit.max()) + 1) % folds)[unit]
+    return (stream(0, "cotraining/folds").permutation(int(unit.max()) + 1) % FOLDS)[unit]
 
 
 def mean_difference(

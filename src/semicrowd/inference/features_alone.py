@@ -26,10 +26,15 @@ from jaxtyping import Float, Int
 from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 from sklearn.neighbors import KNeighborsClassifier
-from sknetwork.clustering import Louvain
 from threadpoolctl import threadpool_limits
 
-from semicrowd.inference.neighbours import NUM_NEIGHBOURS, communities, neighbour_graph
+from semicrowd.inference.neighbours import (
+    NUM_NEIGHBOURS,
+    communities,
+    largest_first,
+    louvain,
+    neighbour_graph,
+)
 
 #: Items of the graphs, at most.
 ITEMS = 3000
@@ -65,7 +70,7 @@ def clusters_of_features(
         labels = _medoid([partitions[one] for one in np.flatnonzero(counts == number)])
         if len(rows) < len(x):
             labels = KNeighborsClassifier(NUM_NEIGHBOURS).fit(sample, labels).predict(x)
-    return _largest_first(labels), posterior
+    return largest_first(labels), posterior
 
 
 def posterior_of(counts: Int[np.ndarray, "n"], max_clusters: int) -> dict[int, float]:
@@ -85,7 +90,7 @@ def _partitions(x: np.ndarray, max_clusters: int, rng: np.random.Generator) -> l
         cloud = neighbour_graph(rng.standard_normal(x.shape) * scale, NUM_NEIGHBOURS)
         low, high = (_first_resolution(cloud, number, rng) for number in WINDOW)
         for position in (np.arange(RESOLUTIONS) + 0.5) / RESOLUTIONS:
-            partitions.append(_communities(graph, low * (max(high, low) / low) ** position, rng))
+            partitions.append(louvain(graph, low * (max(high, low) / low) ** position, rng))
     possible = [labels for labels in partitions if 2 <= _number(labels) <= max_clusters]
     return possible or [communities(x, max_clusters, rng)]
 
@@ -95,16 +100,11 @@ def _first_resolution(graph: sparse.csr_matrix, number: int, rng: np.random.Gene
     low, high = np.log(RANGE)
     for _ in range(BISECTIONS):
         middle = (low + high) / 2
-        if _number(_communities(graph, float(np.exp(middle)), rng)) >= number:
+        if _number(louvain(graph, float(np.exp(middle)), rng)) >= number:
             high = middle
         else:
             low = middle
     return float(np.exp((low + high) / 2))
-
-
-def _communities(graph: sparse.csr_matrix, resolution: float, rng: np.random.Generator) -> np.ndarray:
-    louvain = Louvain(resolution=resolution, shuffle_nodes=True, random_state=int(rng.integers(2**31)))
-    return louvain.fit_predict(graph)
 
 
 def _number(labels: np.ndarray) -> int:
@@ -114,8 +114,3 @@ def _number(labels: np.ndarray) -> int:
 def _medoid(partitions: list[np.ndarray]) -> np.ndarray:
     agreement = [sum(adjusted_rand_score(one, other) for other in partitions) for one in partitions]
     return partitions[int(np.argmax(agreement))]
-
-
-def _largest_first(labels: np.ndarray) -> Int[np.ndarray, "N"]:
-    _, labels, sizes = np.unique(labels, return_inverse=True, return_counts=True)
-    return np.argsort(np.argsort(-sizes, kind="stable"))[labels].astype(np.int64)

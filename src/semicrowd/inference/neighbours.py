@@ -150,11 +150,7 @@ def communities(
     graph = neighbour_graph(features, NUM_NEIGHBOURS, views)
     resolution, tries = 1.0, math.ceil(_LOUVAIN_STARTS * min(1.0, _FULL_STARTS_UP_TO / len(features)))
     while True:
-        methods = [
-            Louvain(resolution=resolution, shuffle_nodes=True, random_state=int(rng.integers(2**31)))
-            for _ in range(tries)
-        ]
-        tried = [method.fit_predict(graph) for method in methods]
+        tried = [louvain(graph, resolution, rng) for _ in range(tries)]
         best = max(tried, key=lambda one: get_modularity(graph, one, resolution=resolution))
         resolution *= _RESOLUTION_FACTOR
         if len(np.unique(best)) <= num_clusters or resolution < _MIN_RESOLUTION:
@@ -162,11 +158,23 @@ def communities(
     return _at_most(num_clusters, features, best)
 
 
+def louvain(graph: sparse.csr_matrix, resolution: float, rng: np.random.Generator) -> Int[np.ndarray, "N"]:
+    """Communities by one run of Louvain's method, numbered from 0."""
+    method = Louvain(resolution=resolution, shuffle_nodes=True, random_state=int(rng.integers(2**31)))
+    found: np.ndarray = method.fit_predict(graph)
+    return found
+
+
+def largest_first(labels: Int[np.ndarray, "N"]) -> Int[np.ndarray, "N"]:
+    """The same clusters, numbered by their number of items from 0, the largest."""
+    _, clusters, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+    return np.argsort(np.argsort(-sizes, kind="stable"))[clusters].astype(np.int64)
+
+
 def _at_most(num_clusters: int, features: Float[np.ndarray, "N D"], labels: np.ndarray) -> Int[np.ndarray, "N"]:
     """Clusters, the largest first; items of those beyond ``num_clusters`` go to the nearest mean of the others."""
-    _, clusters, sizes = np.unique(labels, return_inverse=True, return_counts=True)
-    clusters = np.argsort(np.argsort(-sizes, kind="stable"))[clusters]
+    clusters = largest_first(labels)
     kept = clusters < num_clusters
     if not kept.all():
         clusters[~kept] = NearestCentroid().fit(features[kept], clusters[kept]).predict(features[~kept])
-    return clusters.astype(np.int64)
+    return clusters

@@ -26,8 +26,6 @@ from semicrowd.training.distributed import average, is_first, several, share
 
 #: Where grey values are probabilities of a white pixel, the authors' code divides the 255 levels by 256.
 GREY_LEVELS = 255 / 256
-
-
 #: Attributes of a verdict that are tables.
 _FRAMES = ("table", "posterior")
 

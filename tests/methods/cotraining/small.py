@@ -10,7 +10,7 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.methods.cotraining.answers import Answers
 from semicrowd.methods.cotraining.candidates import Candidate
 from semicrowd.methods.cotraining.classifiers import ItemClassifier, Predictor
-from semicrowd.methods.cotraining.pool import Calibration, Pool
+from semicrowd.methods.cotraining.pool import Pool
 
 FEATURES, LABELS = make_blobs(200, 3, centers=4, cluster_std=1.0, random_state=3)
 KINDS = ("pairs", "tasks")
@@ -34,5 +34,5 @@ class Nothing(ItemClassifier):
 
 def candidate(known: np.ndarray, features: np.ndarray, answers: PairAnnotations) -> Candidate:
     """With probabilities of the annotated items and their evidence."""
-    calibration, evidence = Calibration(1.0, 0.1, known.mean(0)), Answers.of(answers).bound(known, features)
-    return Candidate(known, features, calibration, evidence, Pool([Nothing(len(FEATURES))]), independent=False)
+    evidence = Answers.of(answers).bound(known, features)
+    return Candidate(known, features, evidence, Pool([Nothing(len(FEATURES))]), independent=False)

@@ -131,7 +131,7 @@ class Answers:
 
     def bound(self, known: Float[np.ndarray, "n K"], features: Float[np.ndarray, "n K"], power: float = 1.0) -> float:
         """The evidence F(q) of clusters ``known``, in nats; with an exponent ``power`` of the answers' likelihood."""
-        return power * self.log_marginal(known) + float((known * (_log(features) - _log(known))).sum())
+        return power * self.log_marginal(known) + float(feature_terms(known, features).sum())
 
     def log_marginal(self, known: Float[np.ndarray, "n K"]) -> float:
         """The first term of F(q): the log marginal likelihood of expected hits and misses, rates integrated out."""
@@ -140,6 +140,12 @@ class Answers:
     def without_clusters(self) -> float:
         """The evidence of the model without clusters: each annotator says "same" at a rate of their own."""
         return _log_marginal(answers_without_clusters(self.worker, self.label, self.num_annotators, self.counts))
+
+
+def feature_terms(known: Float[np.ndarray, "n K"], features: Float[np.ndarray, "n K"]) -> Float[np.ndarray, "n K"]:
+    """q ln(p / q), the terms of the features in F(q), of each item and cluster."""
+    terms: np.ndarray = known * (_log(features) - _log(known))
+    return terms
 
 
 def _log_marginal(counts: Float[np.ndarray, "M 2"]) -> float:

@@ -54,7 +54,6 @@ class Candidate:
     ----------
     known : cluster probabilities of the annotated items, given features and answers
     features : cross-validated cluster probabilities of the annotated items, given the features alone
-    calibration : of the answers
     evidence : :meth:`Answers.bound` of ``known``, in nats
     pool : the classifiers of all items
     independent : whether the answers of a grouping counted as independent
@@ -62,7 +61,6 @@ class Candidate:
 
     known: Float[np.ndarray, "n K"]
     features: Float[np.ndarray, "n K"]
-    calibration: Calibration
     evidence: float
     pool: Pool
     independent: bool
@@ -203,7 +201,7 @@ def cotrain(
         if turn == _ROUNDS or (turn and moved <= _SETTLED_SHARE):
             break
         known = _joined(known, answers, power * counted.counts * inferred.weights, max_clusters)
-    return Candidate(known, features, calibration, indexed.bound(known, features), pool, independent)
+    return Candidate(known, features, indexed.bound(known, features), pool, independent)
 
 
 def folds(answers: PairAnnotations, seed: int) -> Int[np.ndarray, "n"]:

@@ -317,9 +317,11 @@ def _of_both(
         {name: (quick[name].clusters, everything, quick[name].independent) for name in best}, "finalist"
     )
     selected, posterior = select(candidates, indexed, of_features)  # steps 8 and 9
-    gain = selected.evidence - indexed.without_clusters()
-    table = table_of(candidates, selected, indexed.without_clusters())
-    verdict = Verdict(selected.name, table, posterior, gain, answers.num_pairs, len(answers.annotated))
+    without = indexed.without_clusters()
+    verdict = Verdict(
+        selected.name, table_of(candidates, selected, without), posterior, selected.evidence - without,
+        answers.num_pairs, len(answers.annotated),
+    )  # fmt: skip
 
     tell("co-training: clusters of all items")  # step 10
     pool = candidates[selected.name].pool

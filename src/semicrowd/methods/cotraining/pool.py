@@ -142,7 +142,8 @@ class Pool:
     ) -> Float[np.ndarray, "n K"]:
         """As those of one classifier."""
         logs = np.stack([_log(classifier.out_of_sample(items, known, fold)) for classifier in self.classifiers])
-        self.weights = pool_weights(logs[:, _subset(len(known))], known[_subset(len(known))])
+        rows = _subset(len(known))
+        self.weights = pool_weights(logs[:, rows], known[rows])
         pool = np.tensordot(self.weights, logs, 1)
         self.calibration = Calibration.of_classifier(softmax(pool, axis=1), known)
         return self.calibration(pool)

@@ -17,7 +17,7 @@ from jaxtyping import Float
 from scipy.special import softmax
 from sklearn.metrics import adjusted_rand_score
 
-from semicrowd.methods.cotraining.answers import Answers
+from semicrowd.methods.cotraining.answers import Answers, feature_terms
 from semicrowd.methods.cotraining.candidates import Candidate
 
 #: Merges whose evidence is computed exactly: those with the highest first-order estimates.
@@ -96,14 +96,10 @@ def _first_order(
     """
     weights = answers.counts * answers.weights(answers.rates(known))
     one_way = known[answers.i].T @ (weights[:, None] * known[answers.j])
-    cost = _cost(known, features).sum(0)
-    union = np.stack([_cost(known + known[:, [k]], features + features[:, [k]]).sum(0) for k in range(len(cost))])
+    cost = feature_terms(known, features).sum(0)
+    unions = (feature_terms(known + known[:, [k]], features + features[:, [k]]).sum(0) for k in range(len(cost)))
+    union = np.stack([*unions])
     return one_way + one_way.T + union - cost - cost[:, None]
-
-
-def _cost(known: np.ndarray, features: np.ndarray) -> np.ndarray:
-    """q ln(p / q), elementwise."""
-    return known * (np.log(np.maximum(features, 1e-30)) - np.log(np.maximum(known, 1e-30)))
 
 
 def table_of(candidates: Mapping[str, Candidate], selected: Selected, without: float) -> pd.DataFrame:
