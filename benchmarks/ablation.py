@@ -72,6 +72,7 @@ PIECES: dict[str, list[Change]] = {
     "few cells": [_initial("few cells")],
     "many cells": [_initial("many cells")],
     "answers alone": [_initial("answers alone")],
+    "networks of the answers": [_initial(candidates.NETWORKS)],
     "features alone": [_initial("features alone")],
     "all but one finalist": [(estimator, "_FINALISTS", lambda _: 1)],
     "answers as independent": [(estimator, "COUNTS", lambda _: {"": False})],
