@@ -15,6 +15,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import product
 from pathlib import Path
@@ -37,10 +38,14 @@ from semicrowd.data.npz import load_npz
 from semicrowd.errors import UserError
 from semicrowd.estimators.base import CrowdClusterer
 from semicrowd.methods import METHODS, method
-from semicrowd.metrics import clustering_scores
+from semicrowd.metrics import calibration_error, clustering_scores, interval_coverage
+from semicrowd.random import stream
 
-COLUMNS = ["data", "regime", "method", "seed", "nmi", "acc", "clusters", "classes", "seconds", "sha256"]
-KEY = COLUMNS[:4]
+KEY = ["data", "regime", "method", "seed"]
+#: Last: nats that the answers say about the clusters, for each item with answers; of the items' probabilities and the
+#: annotators' 90 % intervals of sensitivity and specificity, where the method has some.
+COLUMNS = [*KEY, "nmi", "acc", "clusters", "classes", "seconds", "sha256", "evidence", "calibration_error",
+           "coverage_sensitivity", "coverage_specificity"]  # fmt: skip
 #: Number of items that are drawn from a larger table, to save time.
 _DRAWN = 2000
 
@@ -98,7 +103,10 @@ ORIGINS = {
     "cardiotocography": "UCI 193, CTG",
     "steel_faults": "UCI 198, Faults",
 }
-REGIMES = ("pairs90", "tasks", "none", "crowd")
+#: Kinds of answers; "noisy" and "chance" are simulated, the last four are those of people, fewer or with more errors.
+REGIMES = ("pairs90", "tasks", "none", "noisy", "chance", "crowd", "flipped", "half", "quarter", "tenth")
+_OF_PEOPLE = {"crowd": 1.0, "flipped": 1.0, "half": 0.5, "quarter": 0.25, "tenth": 0.1}  # share of the people
+_FLIPPED = 0.12  # of the answers
 #: Methods that are not given the number of clusters.
 OURS = ("cotrain", "scdc", "bayes")
 _MOST_COMPONENTS = 50  # of a Gaussian mixture: more features are reduced to as many principal components
@@ -117,18 +125,36 @@ def inputs(name: str, regime: str, seed: int) -> tuple[Dataset, PairAnnotations 
 
     ``pairs90``: ten annotators with sensitivity and specificity .9, ten answers for each item with answers. ``tasks``:
     groupings of 12 to 20 items, an annotator for every four tasks (3 to 30), sensitivity .9 and specificity .95.
+    ``noisy``: 300 annotators, 22 pairs each, sensitivity .66 and specificity .70, about 500 items at most. ``chance``:
+    those of ``pairs90``, each drawn anew, "same" with a probability of the annotator's from .2 to .8. ``flipped``: the
+    crowd's with 12 % turned; ``half``, ``quarter``, ``tenth``: of a random share of the crowd's people.
     """
     data = _loaded(name)
     annotated = min(data.num_items, max(_FEWEST, round(_SHARE * data.num_items)))
     tasks = math.ceil(_PLACEMENTS * annotated / 16)
     if regime == "none":
         return data, None
-    if regime == "crowd":
-        return data, answers.crowd(data)
-    if regime == "pairs90":
+    rng = stream(seed, f"suite/{regime}")
+    if regime in _OF_PEOPLE:
+        crowd = answers.crowd(data)
+        turned = (rng.random(crowd.num_pairs) < _FLIPPED) & (regime == "flipped")
+        people = rng.permutation(crowd.num_annotators)[: max(2, round(_OF_PEOPLE[regime] * crowd.num_annotators))]
+        return data, replace(crowd, label=np.where(turned, 1 - crowd.label, crowd.label)).some(
+            np.isin(crowd.worker, people)
+        )
+    if regime == "noisy":
         return data, answers.two_coin(
+            data, num_annotators=300, pairs_per_annotator=22, num_annotated=min(data.num_items, 500),
+            sensitivity=0.66, specificity=0.70, seed=seed,
+        )  # fmt: skip
+    if regime in ("pairs90", "chance"):
+        pairs = answers.two_coin(
             data, num_annotators=_ASKED, pairs_per_annotator=annotated, num_annotated=annotated, seed=seed
         )
+        if regime == "pairs90":
+            return data, pairs
+        says_same = rng.uniform(0.2, 0.8, _ASKED)[pairs.worker]
+        return data, replace(pairs, label=(rng.random(pairs.num_pairs) < says_same).astype(pairs.label.dtype))
     return data, answers.tasks(
         data, num_annotated=annotated, num_tasks=tasks, num_annotators=min(tasks, max(3, min(30, tasks // 4))),
         task_size=(12, 20), sensitivity=0.9, specificity=0.95, seed=seed,
@@ -168,7 +194,23 @@ def fit(name: str, regime: str, chosen: str, seed: int) -> dict[str, Any]:
     return row | {
         "nmi": round(scores["nmi"], 5), "acc": round(scores["acc"], 5), "clusters": len(np.unique(labels)),
         "classes": data.num_classes, "seconds": round(seconds, 2), "sha256": hash_of(labels),
-    }  # fmt: skip
+    } | _trust(estimator, data, given)  # fmt: skip
+
+
+def _trust(estimator: CrowdClusterer, data: Dataset, given: PairAnnotations | None) -> dict[str, float]:
+    """What the answers say, and whether probabilities and intervals mean what they say."""
+    result = estimator.result_
+    found: dict[str, float] = {}
+    assert data.labels is not None
+    if result.final.memberships is not None:
+        found["calibration_error"] = calibration_error(data.labels, result.final.cluster, result.final.probability)
+    if given is not None and result.verdict is not None:
+        found["evidence"] = result.verdict.evidence / len(given.annotated)
+    if given is not None and result.workers is not None:
+        for quality, true in zip(("sensitivity", "specificity"), given.empirical_quality(data.labels), strict=True):
+            low, high = (estimator.workers_[f"{quality}_{end}"].to_numpy() for end in ("low", "high"))
+            found[f"coverage_{quality}"] = interval_coverage(low, high, true)
+    return {name: round(float(value), 4) for name, value in found.items()}
 
 
 def hash_of(labels: np.ndarray) -> str:
@@ -180,7 +222,7 @@ def plan(data: Sequence[str], regimes: Sequence[str], methods: Sequence[str], se
     """The fits: answers of people only where there are some, and without answers no method that needs them."""
     return [
         (name, regime, chosen, seed) for seed, name, regime, chosen in product(seeds, data, regimes, methods)
-        if (regime == "none" or (regime == "crowd") == (name in CROWDS))
+        if (regime == "none" or (regime in _OF_PEOPLE) == (name in CROWDS))
         and (regime != "none" or not method(chosen).requires_answers)
     ]  # fmt: skip
 

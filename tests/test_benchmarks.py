@@ -89,6 +89,6 @@ def test_the_suite_continues_and_is_compared(
 def test_the_recorded_baseline_is_of_cells_of_the_suite(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(ROOT / "benchmarks")
     suite, rows = importlib.import_module("suite"), pd.read_csv(ROOT / "recorded" / "development_baseline.csv")
-    assert rows.columns.tolist() == [*suite.COLUMNS, "commit"]
+    assert set(rows.columns) <= {*suite.COLUMNS, "commit"}
     plan = suite.plan([*suite.TABLES, *suite.CROWDS], suite.REGIMES, ["cotrain"], range(3))
     assert set(rows[suite.KEY].itertuples(index=False, name=None)) <= set(plan)
