@@ -16,7 +16,7 @@ from sklearn.datasets import make_blobs
 from sklearn.decomposition import PCA
 from sklearn.metrics import normalized_mutual_info_score
 
-from measuring import apart, at_least, at_most, print_table
+from measuring import apart, at_least, at_most, growth_row, print_table
 from semicrowd.crowd import simulate
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data.mnist import load_mnist
@@ -75,27 +75,32 @@ def sizes(quick: bool = False) -> None:
     tasks of 20, by 30 people who misplace one image in ten (20,000 images: 400 tasks, 76,000 answers). And eight
     Gaussian kinds in 64 columns, 100 people who answer about one item in a hundred, right with .85.
     """
-    rows = []
-    for kind, items in (
-        [("gaussians", 2_000)] if quick else [*(("mnist", n) for n in (2_000, 20_000, 60_000)), ("gaussians", 10**6)]
-    ):
-        nmi, clusters, seconds, memory = apart(_cotraining, kind, items, as_a_user=True)
-        bars = ""
-        if (kind, items) == ("mnist", 20_000):
-            bars = f"NMI {at_least(nmi, 0.85)}; s {at_most(seconds, 180)}"
-        elif kind == "gaussians":
-            bars = f"s {at_most(seconds, 2400)}; GiB {at_most(memory, 8)}"
-        rows.append((kind, str(items), f"{nmi:.3f}", str(clusters), f"{seconds:.0f}", f"{memory:.2f}", bars))
+    sizes = {"gaussians": [2_000, 4_000]} if quick else {
+        "mnist": [2_000, 20_000, 60_000], "gaussians": [10_000, 100_000, 10**6],
+    }  # fmt: skip
+    rows, growth = [], []
+    for kind, numbers in sizes.items():
+        found = [apart(_cotraining, kind, items, as_a_user=True) for items in numbers]
+        for items, (nmi, clusters, seconds, _, memory) in zip(numbers, found, strict=True):
+            bars = ""
+            if (kind, items) == ("mnist", 20_000):
+                bars = f"NMI {at_least(nmi, 0.85)}; s {at_most(seconds, 180)}; GiB {at_most(memory, 4)}"
+            elif items == 10**6:
+                bars = f"s {at_most(seconds, 2400)}; GiB {at_most(memory, 8)}"
+            rows.append((kind, str(items), f"{nmi:.3f}", str(clusters), f"{seconds:.0f}", f"{memory:.2f}", bars))
+        growth.append(growth_row(f"{kind}: CPU s", numbers, [cpu for *_, cpu, _ in found]))
     print_table(("data", "items", "NMI", "clusters", "s", "GiB at most", "bars"), rows)
+    print_table(("co-training", "sizes", "measured", "slope of the logs", "bar"), growth)
 
 
-def _cotraining(kind: str, items: int) -> tuple[float, int, float, float]:
+def _cotraining(kind: str, items: int) -> tuple[float, int, float, float, float]:
+    """NMI, clusters, seconds, seconds of the processor, GiB at the peak."""
     features, labels, answers = {"mnist": _images, "gaussians": _gaussians}[kind](items)
-    started = time.perf_counter()
+    started, computed = time.perf_counter(), time.process_time()
     found = CoTraining(random_state=0).fit(features.astype(np.float32), pairs=answers)
-    seconds = time.perf_counter() - started
+    seconds, cpu = time.perf_counter() - started, time.process_time() - computed
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    return float(normalized_mutual_info_score(labels, found.labels_)), found.n_clusters_, seconds, memory
+    return float(normalized_mutual_info_score(labels, found.labels_)), found.n_clusters_, seconds, cpu, memory
 
 
 def _images(items: int) -> tuple[np.ndarray, np.ndarray, PairAnnotations]:
