@@ -206,7 +206,7 @@ def _trust(estimator: CrowdClusterer, data: Dataset, given: PairAnnotations | No
         found["calibration_error"] = calibration_error(data.labels, result.final.cluster, result.final.probability)
     if given is not None and result.verdict is not None:
         found["evidence"] = result.verdict.evidence / len(given.annotated)
-    if given is not None and result.workers is not None:
+    if given is not None and estimator.workers_ is not None:
         for quality, true in zip(("sensitivity", "specificity"), given.empirical_quality(data.labels), strict=True):
             low, high = (estimator.workers_[f"{quality}_{end}"].to_numpy() for end in ("low", "high"))
             found[f"coverage_{quality}"] = interval_coverage(low, high, true)
