@@ -48,8 +48,8 @@ reproduce: setup  ## run the pipeline (dvc repro) and write reports/index.html a
 	@echo "report: reports/index.html (the same as text: reports/REPORT.md)"
 
 .PHONY: results record verify
-results: setup  ## docs/results.md: the SCDC paper's numbers beside those of recorded runs
-	@$(PY) src/report.py --results recorded --out reports/recorded && cp reports/recorded/results.md docs/results.md
+results: setup  ## docs/results.md, and what other pages quote of it, from recorded/
+	@PYTHONPATH=src $(PY) tools/results_page.py
 
 record: setup  ## keep a long sweep's numbers in recorded/ (EXPERIMENT=name ARGS="data=mnist model=bayes seed=0-2")
 	@$(PY) -m reproduction.recorded record $(EXPERIMENT) $(ARGS)
@@ -72,7 +72,7 @@ wheel: setup  ## build the wheel, and fit with it in an empty environment withou
 
 .PHONY: docs tutorial
 docs: setup  ## make the documentation's site, site/index.html; a broken link fails (SERVE=1: on this machine, made again at every change)
-	$(PY) -m mkdocs $(if $(SERVE),serve --dev-addr 127.0.0.1:$(SEMICROWD_DOCS_PORT),build --quiet)
+	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs $(if $(SERVE),serve --dev-addr 127.0.0.1:$(SEMICROWD_DOCS_PORT),build --quiet)
 
 tutorial: setup  ## run every command of the tutorial, as it is printed, in a folder of its own: a minute
 	OMP_NUM_THREADS=1 $(PY) -m pytest -q tests/docs/test_tutorial.py

@@ -55,7 +55,7 @@ def test_every_slow_benchmark_has_rows(name: str) -> None:
 
 def test_the_subjects_that_pages_name_exist(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(ROOT / "benchmarks")
-    pages = "".join((ROOT / "docs" / page).read_text(encoding="utf-8") for page in ("BENCHMARKS.md", "SCALING.md"))
+    pages = "".join((ROOT / "docs" / page).read_text(encoding="utf-8") for page in ("results.md", "SCALING.md"))
     named = {name for one in re.findall(r"`(?:…|python benchmarks/run\.py) ([a-z_ ]+)`", pages) for name in one.split()}
     assert named == {*importlib.import_module("run").subjects(True)}
 

@@ -1,5 +1,6 @@
-"""Hook of mkdocs: reference/settings.md, the page of all settings, is made of the files in conf/ with the site."""
+"""Hooks of mkdocs: the page of all settings is made of conf/ with the site; docstrings lose the marks of Sphinx."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,8 @@ BEGIN = """# Settings
 
 A setting is written `name=value` after `semicrowd train` (or `python src/train.py` in a copy of the project), a setting
 of a group with the group's name: `model.epochs=20`. Nothing has to be given. These are the files of `conf/`, which
-[Hydra](https://hydra.cc) reads; `_target_` names the class or function that takes the settings, whose documentation
-says more: `help(semicrowd.SCDC)`.
+[Hydra](https://hydra.cc) reads; `_target_` names the class or function that takes the settings, whose
+[documentation](api.md) says more.
 """
 
 
@@ -33,3 +34,10 @@ def on_files(files: Files, config: Any) -> Files:
     """Add the page to those of the site."""
     files.append(File.generated(config, "reference/settings.md", content=page()))
     return files
+
+
+def on_page_content(html: str, page: Any, **_: Any) -> str:
+    """Docstrings mark names as Sphinx wants it, ``:func:`name```: on the page of the classes the name remains."""
+    if page.file.src_uri != "reference/api.md":
+        return html
+    return re.sub(r":(?:func|class|meth|mod|attr):(?=<code>|`)|`", "", html)

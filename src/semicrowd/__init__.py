@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any
 
 # Before torch is loaded: where other processes run, the threads of OpenMP would otherwise spin at every barrier, and a
-# step that takes microseconds takes milliseconds (docs/BENCHMARKS.md).
+# step that takes microseconds takes milliseconds (docs/results.md).
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 #: Looked up, not imported: those below choose what is in it.

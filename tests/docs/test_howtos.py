@@ -1,27 +1,27 @@
 """The Python examples of the how-tos run as they are shown, on a small table."""
 
-import inspect
+import json
+import os
 import re
 import shutil
+import subprocess
 import sys
+from functools import partial
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
 
-import semicrowd.methods
 from reproduction.app import main
 from semicrowd import read_answers
 
-PAGES = sorted((Path(__file__).parents[2] / "docs" / "howto").glob("*.md"))
+ROOT = Path(__file__).parents[2]
+RECIPES_PAGE = ROOT / "docs" / "howto" / "recipes.md"
 EXAMPLES = {
-    page.stem: found for page in PAGES  # recipes for other tools: test_recipes.py
-    if (found := re.findall(r"^```python\n(.*?)^```", page.read_text("utf-8").split("## Recipes")[0], re.M | re.S))
+    page.stem: found for page in sorted(RECIPES_PAGE.parent.glob("*.md")) if page != RECIPES_PAGE
+    if (found := re.findall(r"^```python\n(.*?)^```", page.read_text("utf-8"), re.M | re.S))
 }  # fmt: skip
 
 
@@ -63,8 +63,7 @@ def test_the_examples_run(page: str, files: Path, monkeypatch: pytest.MonkeyPatc
         exec(compile(example, page, "exec"), dict(given))
 
 
-ANSWERS_PAGE = (Path(__file__).parents[2] / "docs" / "howto" / "answers.md").read_text(encoding="utf-8")
-RECIPES = dict(re.findall(r"^### ([^\n]+)\n.*?^```python\n(.*?)^```", ANSWERS_PAGE, re.M | re.S))
+RECIPES = dict(re.findall(r"^## ([^\n]+)\n.*?^```python\n(.*?)^```", RECIPES_PAGE.read_text("utf-8"), re.M | re.S))
 
 LABEL_STUDIO = """\
 annotation_id,annotator,choice,created_at,id,image1,image2,lead_time,updated_at
@@ -121,24 +120,13 @@ def test_a_recipe_gives_the_documented_form(name: str, tmp_path: Path, monkeypat
     assert found[["i", "j", "worker", "label"]].to_numpy().tolist() == expected
 
 
-ARCHITECTURE = (Path(__file__).parents[2] / "docs" / "ARCHITECTURE.md").read_text(encoding="utf-8")
-WORKED = dict(re.findall(r"^`([\w/.]+)`[^`]*(?:`[^`\n]+`[^`]*)*:\n\n```\w+\n(.*?)^```", ARCHITECTURE, re.M | re.S))
-
-
-def test_the_example_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    method, listed, configuration, test = WORKED.values()
-    ((name, place),) = re.findall(r'^\+ +"(\w+)": "([\w.]+)",$', listed, re.M)
-    module = ModuleType(f"semicrowd.methods.{name}")
-    exec(compile(method, "docs/ARCHITECTURE.md", "exec"), vars(module))
-    monkeypatch.setitem(sys.modules, module.__name__, module)
-    monkeypatch.setitem(semicrowd.methods.METHODS, name, place)
-    kind = semicrowd.methods.method(name)
-    content = yaml.safe_load(configuration)
-    assert content.pop("_target_") == f"semicrowd.{kind.__name__}"
-    assert list(content) == list(inspect.signature(kind).parameters)
-    tests: dict[str, Any] = {}
-    exec(compile(test, "docs/ARCHITECTURE.md", "exec"), tests)
-    for function in (one for key, one in tests.items() if key.startswith("test_")):
-        function()
-    assert list(WORKED) == [f"src/semicrowd/methods/{name}.py", "src/semicrowd/methods/__init__.py",
-                            f"conf/model/{name}.yaml", f"tests/methods/test_{name}.py"]  # fmt: skip
+def test_the_worked_diff_applies_and_runs(tmp_path: Path) -> None:
+    for folder in ("src", "conf"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    (diff,) = re.findall(r"^```diff\n(.*?)^```", (ROOT / "docs" / "ARCHITECTURE.md").read_text("utf-8"), re.M | re.S)
+    run = partial(subprocess.run, cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(tmp_path / "src")}, check=True)
+    run(["git", "apply"], input=diff, text=True)
+    options = ["model=bisecting", "annotations=none", "logger=none", "figures=false", "hydra.run.dir=run"]
+    run([sys.executable, "src/train.py", *options], stdout=subprocess.DEVNULL)
+    assert json.loads((tmp_path / "run" / "metrics.json").read_text())["clusters/occupied"] == 5
+    run([sys.executable, "-m", "pytest", "-q", "tests/methods/test_bisecting.py"])

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+import semicrowd
+
 ROOT = Path(__file__).parents[2]
 PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")))
 TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M))
@@ -17,12 +19,13 @@ SETTINGS = {
     for group in ("data", "annotations", "model", "trainer", "logger")
 }
 #: The files of the worked example in docs/ARCHITECTURE.md.
-_ADDED = re.compile(r"/(test_)?ward\.")
+_ADDED = re.compile(r"/(test_)?bisecting\.")
 
 
 def missing(text: str) -> set[str]:
     """What a page mentions and the project does not have."""
     code = "\n".join(re.findall(r"`([^`\n]+)`", text) + re.findall(r"^```\w*\n(.*?)^```", text, re.M | re.S))
+    code = re.sub(r"^(---|\+\+\+) [ab]/", "", code, flags=re.M)  # a diff
     gone = [path for path in re.findall(r"\b((?:src|tests|tools|benchmarks|conf|recorded|docs)/[\w/.-]*\w)", code)
             if not (ROOT / path).exists() and not _ADDED.search(path)]  # fmt: skip
     gone += [path for path in re.findall(r"(?<![\w/.])((?:\w+/)+\w+\.py)", code)
@@ -58,15 +61,22 @@ def test_links_from_outside_lead_somewhere(page: str) -> None:
             assert anchor in {re.sub(r"[^\w -]", "", one.lower()).replace(" ", "-") for one in headings}
 
 
-#: Files and functions of docs/EQUATIONS.md.
-NAMES = re.findall(r"`([\w/]+\.py):(?:\w+\.)*(\w+)`", (ROOT / "docs" / "EQUATIONS.md").read_text(encoding="utf-8"))
+def test_every_public_name_is_in_the_reference() -> None:
+    page = (ROOT / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^::: \S+\.(\w+)$", page, re.M)) >= set(semicrowd.__all__)
+
+
+EQUATIONS = (ROOT / "docs" / "EQUATIONS.md").read_text(encoding="utf-8")
+#: Its files and functions.
+NAMES = re.findall(r"`([\w/]+\.py):(?:\w+\.)*(\w+)`", EQUATIONS)
 
 
 @cache
-def defined(path: Path) -> set[str]:
-    """Functions, methods and classes of a file."""
-    return {node.name for node in ast.walk(ast.parse(path.read_text()))
-            if isinstance(node, ast.FunctionDef | ast.ClassDef)}  # fmt: skip
+def defined(path: Path) -> dict[str, str]:
+    """Functions, methods and classes of a file, and the first lines of their docstrings."""
+    return {node.name: (ast.get_docstring(node) or "").partition("\n")[0]
+            for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.FunctionDef | ast.ClassDef)
+            }  # fmt: skip
 
 
 @pytest.mark.parametrize(("file", "name"), NAMES)
@@ -74,3 +84,12 @@ def test_named_functions_exist(file: str, name: str) -> None:
     package = "src" if file.startswith("reproduction/") else "src/semicrowd"
     folder = "tests" if Path(file).name.startswith("test_") else package
     assert name in defined(ROOT / folder / file)
+
+
+@pytest.mark.parametrize("number", ["14", "17", "20"])
+def test_an_equation_is_found_by_its_number(number: str) -> None:
+    scdc = EQUATIONS.partition("## MPCK-means")[0]
+    rows = re.findall(rf"^\| [^|]*\b{number}\b[^|]*\|[^|]*\| `([\w/]+\.py):(?:\w+\.)*(\w+)`", scdc, re.M)
+    assert rows
+    for file, name in rows:
+        assert re.search(rf"\b{number}\b", defined(ROOT / "src" / "semicrowd" / file)[name])

@@ -22,12 +22,16 @@ from reproduction.__main__ import COMMANDS
 
 PAGE = Path(__file__).parents[2] / "docs" / "tutorial.md"
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.M | re.S)
+#: What README.md shows of the first fit: below its command.
+README = re.findall(
+    r"^\$ semicrowd train [^\n]+\n(.*?)^```", PAGE.parents[1].joinpath("README.md").read_text(), re.M | re.S
+)
 
 
 @pytest.mark.slow  # two fits: a minute of one core
 def test_the_tutorial_does_what_it_says(tmp_path: Path) -> None:
     names: dict[str, Any] = {}
-    said = ""
+    said = everything = ""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("SEMICROWD_")}
     with (
         patch.dict(os.environ, kept | {"OMP_NUM_THREADS": "1"}, clear=True),
@@ -49,6 +53,9 @@ def test_the_tutorial_does_what_it_says(tmp_path: Path) -> None:
                     for line in text.splitlines():
                         assert _run(line) == 0, out.getvalue()
             said = "\n".join(" ".join(line.split()) for line in out.getvalue().splitlines())
+            everything += said
+    (shown,) = README
+    assert all(" ".join(line.split()) in everything for line in shown.splitlines())
     assert (tmp_path / "runs" / "first" / "report.html").is_file()
     assert names["second"] > max(0.95, names["first"])
     assert names["new"] > 0.7

@@ -37,7 +37,7 @@ class Reader(HTMLParser):
         super().__init__()
         self.open: list[str] = []
         self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.text = ""
+        self.text = self.unfolded = ""
         self.cells: list[str] = []
         self.feed(page)
         self.close()
@@ -56,6 +56,7 @@ class Reader(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         self.text += data if self.open[-1:] != ["style"] else ""
+        self.unfolded += data if not {"details", "style"} & set(self.open) else ""
         if self.open[-1:] == ["td"]:
             self.cells.append(data)
 
@@ -110,21 +111,20 @@ def test_names_of_all_kinds_are_text_and_nothing_else() -> None:
     page = page_of(found, data, answers, warnings=HOSTILE, command=HOSTILE[0], started=HOSTILE[1],
                    source="<i>.csv")  # fmt: skip
     # The same page with numbers for names has the same tags, but for those of warnings and of the command.
-    assert {tag for tag, _ in page.tags} == {tag for tag, _ in plain.tags} | {"section", "li", "ul", "strong", "code"}
+    assert {tag for tag, _ in page.tags} == {tag for tag, _ in plain.tags} | {"strong", "code"}
     assert not any(name.startswith("on") for _, attributes in page.tags for name in attributes)
     for text in (ids[4], HOSTILE[0], HOSTILE[3], HOSTILE[4], "<i>.csv"):
         assert text in page.text
 
 
 def test_a_page_needs_no_network() -> None:
-    text = text_of(Result(3, probabilities(), probabilities()), data_of())
+    data = Dataset("images", np.random.default_rng(0).random((30, 64)), image_shape=(8, 8))
+    text = text_of(Result(3, probabilities(), probabilities()), data)
     assert "default-src 'none'" in text
     page = Reader(text)
     addresses = [value for _, attributes in page.tags for name, value in attributes.items() if name in ("src", "href")]
     assert addresses
-    assert all(value is not None and value.startswith(("#", "data:")) for value in addresses)
-    ids = {attributes.get("id") for _, attributes in page.tags}
-    assert {str(value)[1:] for value in addresses if str(value).startswith("#")} <= ids
+    assert all(value is not None and value.startswith("data:") for value in addresses)
     assert not re.search(r"url\(|@import|https?:", text.replace("http-equiv", ""))
 
 
@@ -221,6 +221,17 @@ def test_annotators_are_listed_the_most_reliable_first() -> None:
     assert [cell for cell in page.cells if cell in ("random", "good", "reverse")] == ["good", "random", "reverse"]
 
 
+def test_clusters_and_the_best_and_worst_annotators_are_not_folded() -> None:
+    rates = np.linspace(0.95, 0.55, 12)
+    shapes = np.stack([90 * rates, 90 * (1 - rates)], axis=-1)[None]
+    found = Result(3, probabilities(), probabilities(), WorkerPosterior(shapes, shapes))
+    names = [f"worker {letter}" for letter in "abcdefghijkl"]
+    page = page_of(found, data_of(), answers_of(names))
+    assert [name for name in names if name in page.unfolded] == [*names[:4], *names[-3:]]
+    assert all(f"Cluster {k}: 10 items" in page.unfolded for k in range(3))
+    assert "Least certain" not in page.unfolded
+
+
 def people() -> tuple[pd.DataFrame, np.ndarray, pd.DataFrame]:
     """Items with an id, a category and a gap; their classes; answers about them by their ids."""
     rng = np.random.default_rng(0)
@@ -245,7 +256,7 @@ def test_it_names_items_columns_people_and_scores(tmp_path: Path) -> None:
     model = CoTraining(random_state=0).fit(table, answers)
     page = write_report(model, table, answers, tmp_path / "page.html", labels=np.array(["a", "b", "c"])[kind])
     text = page.read_text()
-    for expected in ("CoTraining", "person 7", "age", "Ann", "Bo", "300 of 2 annotators", "accuracy 1.000"):
+    for expected in ("CoTraining", "person 7", "age", "Ann", "Bo", "300 answers of 2 annotators", "accuracy 1.000"):
         assert expected in text, expected
     assert "<west>" not in text
     assert f"{model.n_clusters_} clusters with at least one item" in text

@@ -1,6 +1,6 @@
 """One bar of quality each for MNIST and Face, on seeds by which nothing was chosen: a part of ``make test-nightly``.
 
-A bar is below what docs/BENCHMARKS.md has of the same command: a change that costs quality is noticed, chance is not.
+A bar is below what docs/results.md has of the same command: a change that costs quality is noticed, chance is not.
 """
 
 from collections.abc import Callable

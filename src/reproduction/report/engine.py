@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 
 from reproduction.commandline import without_traceback
 from reproduction.report.runs import RECORDED, RESULTS, commands, comparable, format_ranges, read_runs
-from reproduction.report.tables import COLUMNS, Row, Summary, conclusions, fill, format_number
+from reproduction.report.tables import COLUMNS, STATES, Row, Summary, conclusions, fill, format_number, mark, scoreboard
 from semicrowd.errors import UserError
 from semicrowd.figures.style import save
 from semicrowd.files import write_text
@@ -73,6 +73,7 @@ def _section(exhibit: Mapping[str, Any], rows: Sequence[Row], module: ModuleType
         place = row.spec.get("no_data", "")
         missing = "no data" if place is True or (place and not Path(place).exists()) else "–"
         for quantity, columns in row.cells.items():
+            mean, sd = row.paper.get(quantity, (None, None))
             texts: dict[str, list[dict[str, Any]]] = {column: [] for column in shown}
             for column, one in [(name, one) for name in shown for one in columns.get(name, ())]:
                 share = one.runs["recorded"].mean()
@@ -80,9 +81,9 @@ def _section(exhibit: Mapping[str, Any], rows: Sequence[Row], module: ModuleType
                 seeds = format_ranges(one.runs["seed"])
                 text = f"{format_number(one.mean, one.sd, quantity)} ({kept}n {one.n}, seeds {seeds})"
                 number = source((row.key, column, kept), one.runs, deviations(row, one))
-                texts[column].append({"text": text, "remark": one.remark, "source": number})
+                state = "" if mean is None else STATES[mark(quantity, mean, sd, one.mean)]
+                texts[column].append({"text": text, "remark": one.remark, "source": number, "state": state})
             if quantity in row.paper or any(texts.values()):
-                mean, sd = row.paper.get(quantity, (None, None))
                 paper = "–" if mean is None else format_number(mean, sd, quantity)
                 table.append({"row": row.label, "quantity": quantity, "paper": paper, "cells": texts,
                               "missing": missing, "remark": row.spec.get("remark", "")})  # fmt: skip
@@ -142,7 +143,7 @@ def build(results: Path = RESULTS, folder: Path = REPORTS) -> str:
                   for one in conclusions(paper, tables)]  # fmt: skip
         columns = {column: text for column, text in COLUMNS.items() if any(column in one["cells"] for one in claims)}
         papers.append({"title": paper["title"], "key": name, "sections": sections, "conclusions": claims,
-                       "columns": columns})  # fmt: skip
+                       "columns": columns, "scoreboard": scoreboard(tables)})  # fmt: skip
     states = [one["state"] for paper in papers for one in paper["sections"] if one["state"] != "nothing to compute"]
     done = len(states) - states.count("not yet done")
     progress = f"{done} of {len(states)} tables and figures have numbers of our own"
@@ -158,7 +159,7 @@ def build(results: Path = RESULTS, folder: Path = REPORTS) -> str:
         loader=jinja2.PackageLoader("reproduction.report"), autoescape=jinja2.select_autoescape(["html"]),
         undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
     )  # fmt: skip
-    for template, path in (("index.html", "index.html"), ("report.md", "REPORT.md"), ("results.md", "results.md")):
+    for template, path in (("index.html", "index.html"), ("report.md", "REPORT.md")):
         content = templates.get_template(template).render(papers=papers, progress=progress, runs=overview)
         write_text(folder / path, content)
     return progress

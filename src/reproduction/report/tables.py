@@ -4,6 +4,7 @@ A cell is the mean ± standard deviation of the runs that have the values of ``w
 holds here is computed from the differences between two rows.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -21,6 +22,8 @@ COLUMNS = {
     "protocol": "the paper's protocol", "released": "the authors' code, rebuilt", "alone": "the paper's model alone",
     "ours": "our default",
 }  # fmt: skip
+#: Marks of :func:`mark`, and none, from the best on: what our number is beside a printed one.
+STATES = {"↑": "beaten", "=": "reached", "↓": "missed", "": "no data"}
 #: Runs are compared that are equal in these.
 _PAIRED = ("seed", "data.data_seed", "data.fold")
 
@@ -264,6 +267,42 @@ def conclusions(paper: Mapping[str, Any], tables: Mapping[str, Sequence[Row]]) -
             kept = {column: cell for column, cell in cells.items() if cell is not None}
             found.append({**claim, "quantity": quantity, "cells": kept})
     return found
+
+
+def mark(quantity: str, paper: float, sd: float | None, ours: float) -> str:
+    """↑ if ours is better than the paper's by more than the printed standard deviation, ↓ if it is worse, = between.
+
+    Where none is printed, .01 counts instead; of seconds a tenth, of clusters one more or less, and more is worse.
+    """
+    if quantity.startswith("clusters"):
+        return "=" if abs(ours - paper) <= 1 else "↓"
+    better, margin = (paper - ours, paper / 10) if quantity.startswith("seconds") else (ours - paper, sd or 0.01)
+    return "=" if abs(better) <= margin + 1e-9 else "↑" if better > 0 else "↓"
+
+
+def scoreboard(tables: Mapping[str, Sequence[Row]]) -> list[dict[str, Any]]:
+    """How many of a paper's printed results are beaten, reached, missed (:func:`mark`), or have no run of ours.
+
+    One entry for each column, first one of the best column of each result (``column`` "best"): its ``name``, how many
+    ``numbers`` it could have, and state → key of an exhibit → how many. Sizes of data sets are no results.
+
+    Parameters
+    ----------
+    tables : key of an exhibit → its rows
+    """
+    counts = {column: {state: Counter[str]() for state in STATES.values()} for column in ("best", *COLUMNS)}
+    for exhibit, row in ((exhibit, row) for exhibit, rows in tables.items() for row in rows):
+        for quantity, (printed, sd) in row.paper.items():
+            if quantity.startswith("number"):
+                continue
+            ours = {column: row.number(quantity, column) for column in row.cells.get(quantity, ())}
+            marks = {column: mark(quantity, printed, sd, one.mean) if one else "" for column, one in ours.items()}
+            best = min(marks.values(), key=list(STATES).index, default="")
+            for column, found in {"best": best, **marks}.items():
+                counts[column][STATES[found]][exhibit] += 1
+    names = {"best": "the best of these, result by result", **COLUMNS}
+    return [{"column": column, "name": names[column], "numbers": total, **states}
+            for column, states in counts.items() if (total := sum(one.total() for one in states.values()))]  # fmt: skip
 
 
 def _over(specs: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -62,7 +62,7 @@ def threads_of_a_fit(threads: int = 1) -> Iterator[None]:
     """Within the block, torch and the libraries of linear algebra use ``threads`` threads.
 
     A fit has one: operations of these models take microseconds, so that several threads would mostly wait for each
-    other in busy loops. ``python benchmarks/run.py threads`` measures it (docs/BENCHMARKS.md).
+    other in busy loops. ``python benchmarks/run.py threads`` measures it (docs/results.md).
     """
     import torch  # takes seconds
 

@@ -5,7 +5,7 @@ divides the items into cells, and items of a cell are compared with the items of
 its own: an inverted file (Jégou, Douze & Schmid 2011), but with the same cells looked up for all items of a cell, so
 that distances are matrix products. Each item is compared with :data:`MAX_COMPARED` others; with no more items than that
 the search is exact, and with a few more it misses hardly any neighbour. Graphs of neighbours (HNSW) are
-slower and less accurate on round clusters (docs/BENCHMARKS.md).
+slower and less accurate on round clusters (docs/results.md).
 """
 
 import math

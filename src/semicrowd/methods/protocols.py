@@ -163,7 +163,7 @@ def _model(model: str, given: Mapping[str, Any], facts: Facts) -> Iterator[State
     if model == "scdc":
         yield {"initial_weights": "glorot", "linear_skip": False}, "plain networks, as the released code's"
         yield {"initial_quality": "corrected"}, "a draw below .5 reads answers as their opposite"
-        yield {"drop_mass": 0.01 if images else 0.0}, ".01 nats per item below the exact sum"
+        yield {"drop_mass": 0.01 if images else 0.0}, "close to the exact sum"
         return
     yield {"optimizer": "adam", "natural_gradient": "svi"}, "as the paper's SCDC; as SVAE"
     yield {"step_size": min(1.0, batch / facts.num_items)}, "q(Θ) then depends on the last epoch, on average"
@@ -205,12 +205,12 @@ def _tables(bayes: bool, num_items: int) -> Iterator[Statement]:
     yield {"epochs": passes(20), "batch_size": 100}, "the paper's epochs on Face, fewer for many items to save time"
     if bayes:
         start = {"init_epochs": passes(20), "init_learning_rate": 0.01}
-        yield start, "a VAE of a few hundred items has converged by then"
+        yield start, "a VAE of few items has converged"
         yield {"teach_epochs": passes(50)}, "networks and mixture are trained jointly on the answers' clusters"
         yield {"step_size": 0.01, "amortisation": 3.0}, "larger values let items without answers drift"
     else:
         enough = max(passes(50), math.ceil(TAUGHT * 100 / num_items))
-        yield {"init_epochs": passes(50)}, "a VAE of a few hundred items has converged by then"
+        yield {"init_epochs": passes(50)}, "a VAE of few items has converged"
         yield {"teach_epochs": enough}, "q(z | o) predicts the start's clusters by then"
 
 
@@ -247,9 +247,9 @@ def _grey_images(bayes: bool, conv: bool, given: Mapping[str, Any], facts: Facts
         yield {"teach_epochs": 50}, "networks and mixture are trained jointly on the answers' clusters"
         yield {"amortisation": 10.0}, "the network generalises the answers to similar items"
         yield {"step_size": 0.002}, "with larger steps, items without answers move the clusters too much"
-        yield {"max_sweeps": 3}, "total variation distance of .001 from q(z) after ten sweeps"
+        yield {"max_sweeps": 3}, "q(z) hardly differs from that after ten sweeps"
     else:
-        yield {"drop_mass": 0.01}, ".01 nats per item below the exact sum, with 1.4 clusters evaluated"
+        yield {"drop_mass": 0.01}, "few clusters are evaluated, close to the exact sum"
         yield {"teach_epochs": passes(2)}, "q(z | o) predicts the start's clusters by then"
         if conv:
             yield {"architecture": "conv"}, "convolutions profit more from views than dense networks, at equal speed"

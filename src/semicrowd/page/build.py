@@ -1,7 +1,7 @@
 """``report.html``: the page of a run, or of an estimator that was fitted in Python."""
 
 import base64
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -26,7 +26,7 @@ from semicrowd.result import RESTART_SCORES
 
 FILE = "report.html"
 #: Numbers of clusters of a smaller probability are not mentioned.
-_LIKELY = 0.01
+_LIKELY = 0.05
 #: File name → caption, of the figures that are embedded; other figures are only in the run's folder.
 _CAPTIONS = {
     "clusters": "The items, coloured by cluster",
@@ -160,18 +160,15 @@ class Page:
         if result.posterior is not None and len(result.posterior) > 1:
             likely = result.posterior[result.posterior["probability"] >= _LIKELY]
             numbers = [f"{row.clusters} clusters {row.probability:.2f}" for row in likely.itertuples()]
+            numbers += [f"others below {_LIKELY:g}"] * (len(likely) < len(result.posterior))
             yield f"Probability of each number: {', '.join(numbers)}."
         if result.restarts is not None and len(result.restarts.score) > 1:
             each = [int(cluster_counts(one, result.num_clusters)["used"]) for one in result.restarts.clusters]
-            yield (f"{len(each)} restarts ended with {_range(each)} clusters in use; the one with the highest "
+            ends = " to ".join(map(str, sorted({min(each), max(each)})))
+            yield (f"{len(each)} restarts ended with {ends} clusters in use; the one with the highest "
                    f"{RESTART_SCORES[result.restarts.column]} is kept.")
         elif result.samples is None and result.posterior is None:
             yield "Nothing here says how sure this number is: compare other seeds, and other values of n_clusters."
-
-
-def _range(numbers: Iterable[int]) -> str:
-    low, high = min(numbers), max(numbers)
-    return str(low) if low == high else f"{low} to {high}"
 
 
 @naming_extras()

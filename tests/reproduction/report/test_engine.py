@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from reproduction.report import engine
+from reproduction.report import engine, tables
 from reproduction.report.engine import build, deviations, read_papers
 from reproduction.report.runs import read_runs
 from reproduction.report.tables import conclusions, corrected_p, fill, paired, summarise
@@ -135,6 +135,28 @@ def test_a_conclusion_holds_is_reversed_or_not_decided_by_two_standard_errors() 
     assert claimed(high, low, unit="data") == {"ours": "not decided"}, "one data set"
     with pytest.raises(UserError, match="other"):
         claimed(high, low, of="other")
+
+
+def test_a_mark_says_whether_ours_is_better_than_seven_tenths() -> None:
+    def marks(quantity: str, *ours: float, sd: float | None = None) -> str:
+        return "".join(tables.mark(quantity, 0.7, sd, one) for one in ours)
+
+    assert (marks("NMI", 0.6, 0.81, 0.59, sd=0.1), marks("NMI", 0.72)) == ("=↑↓", "↑")
+    assert (marks("seconds", 0.6, 0.8), marks("clusters", 1.7, 2)) == ("↑↓", "=↓")
+
+
+def test_a_printed_result_is_beaten_reached_missed_or_has_no_data() -> None:
+    """The paper prints .7 ± .1."""
+    runs = pd.concat([frame({0: 0.9}, model="scdc", protocol="default", answers=200),
+                      frame({0: 0.1}, model="scdc", protocol="paper", answers=200)], ignore_index=True)  # fmt: skip
+    rows = fill(TABLE, runs)
+    best, protocol, ours = tables.scoreboard({"t": rows})
+    assert [one["column"] for one in (best, protocol, ours)] == ["best", "protocol", "ours"]
+    assert (ours["numbers"], ours["beaten"], ours["reached"]) == (1, {"t": 1}, {})
+    assert (best["beaten"], protocol["missed"]) == ({"t": 1}, {"t": 1})
+    alone = {**TABLE, "rows": [{"row": "a", "paper": {"NMI": 0.7}}], "differences": ()}
+    (one,) = tables.scoreboard({"t": fill(alone, runs)})
+    assert (one["column"], one["no data"]) == ("best", {"t": 1})
 
 
 def test_a_factor_is_compared_with_that_of_the_paper() -> None:
