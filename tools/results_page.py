@@ -107,6 +107,19 @@ def looks(locked: pd.DataFrame) -> Table:
     return table
 
 
+def starts(runs: pd.DataFrame) -> Table:
+    """Records of runs with several starts: the mean of the starts, that with the highest bound, the best by label."""
+    table = [["record", "answers of a person", "runs", *(f"{score}, {which}" for score in ("ACC", "NMI")
+              for which in ("mean of the starts", "by the bound", "by label (oracle)"))]]  # fmt: skip
+    some = runs[runs["starts/mean_acc"].notna()]
+    for (name, pairs), of in some.groupby(["experiment", "annotations.pairs_per_annotator"], dropna=False):
+        columns = [f"{one}_{score}".replace("train_", "train/") for score in ("acc", "nmi")
+                   for one in ("starts/mean", "train", "starts/oracle")]  # fmt: skip
+        table.append([f"[{name}](#{name})", "" if pd.isna(pairs) else f"{pairs:.0f}", str(len(of)),
+                      *(short(of[one].astype(float).mean()) for one in columns)])  # fmt: skip
+    return table
+
+
 def annotators(runs: pd.DataFrame, suite: Iterable[tuple[str, pd.DataFrame]]) -> tuple[Table, Table]:
     """Intervals, ranks and calibration of co-training; errors and ranks of the annotators of MNIST by record."""
     names = ["interval_coverage", "sensitivity_rank", "specificity_rank", "calibration_error"]
@@ -212,7 +225,7 @@ def context() -> dict[str, Any]:
     return {
         "papers": shown, "summary": summary, "whose": WHOSE, "crowds": crowds, "right": right,
         "look": {**latest.iloc[0][["date", "commit"]], "sets": latest["data"].nunique()},
-        "looks": looks(locked), "coverage": coverage, "errors": errors,
+        "looks": looks(locked), "coverage": coverage, "errors": errors, "starts": starts(runs),
         "ablation": less_the_whole(read["cotraining_ablation"], "without", "none"),
         "pieces": less_the_whole(read["pieces"], "method", "cotrain"),
         "speed": [[*speed.columns], *speed.astype(str).to_numpy().tolist()],
