@@ -61,7 +61,6 @@ def _uniform(real: Callable[..., Any]) -> Callable[..., Any]:
 #: Piece → how to leave it out.
 PIECES: dict[str, list[Change]] = {
     "none": [],
-    "raw features": [_some_preparations("raw")],
     "rows of length 1": [_some_preparations("unit")],
     "patches": [_some_preparations("patches")],
     "weights of columns": [(estimator, "weighted", lambda _: lambda *_: None)],
@@ -69,11 +68,9 @@ PIECES: dict[str, list[Change]] = {
     "label propagation": [_classifiers(1)],
     "Gaussians, own covariances": [_classifiers(2)],
     "Gaussians, one covariance": [_classifiers(3)],
-    "few cells": [_initial("few cells")],
-    "many cells": [_initial("many cells")],
+    "cells": [_initial("cells of")],
     "answers alone": [_initial("answers alone")],
     "networks of the answers": [_initial(candidates.NETWORKS)],
-    "features alone": [_initial("features alone")],
     "all but one finalist": [(estimator, "_FINALISTS", lambda _: 1)],
     "answers as independent": [(estimator, "COUNTS", lambda _: {"": False})],
     "answers by effective number": [(estimator, "COUNTS", lambda _: {estimator.INDEPENDENT: True})],

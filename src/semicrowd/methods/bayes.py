@@ -87,7 +87,7 @@ class BayesSCDC(Generative):
     init : {'cold', 'mixture', 'answers', 'cotraining', 'features', 'communities'}, default=None
         the clusters that training begins with, after a VAE without clusters: random, as in the paper (cold); a
         Gaussian mixture of latent means, whose components are joined (mixture); networks trained on the answers
-        (answers); co-training, which selects by held-out answers (cotraining); clusters of the features alone
+        (answers); co-training, which selects by its evidence (cotraining); clusters of the features alone
         (features); communities in the graph of neighbouring latent means (communities). None: cotraining with answers,
         features without; for grey images communities; protocol=paper or released: cold; protocol=model:
         mixture

@@ -1,11 +1,11 @@
 """Candidates: initial clusters of the annotated items, and their co-training by classifiers and answers.
 
-Initial clusters are k-means cells of each preparation of the features, few or many, spectral clusters of the answers,
-those of networks that learn the answers, and the clusters of the features alone; cells are joined where the answers
-support it. Then two steps alternate (co-training: Blum & Mitchell 1998). Classifiers learn the current clusters and
-predict the annotated items by cross-validation; the annotators' rates are estimated and message passing (SCDC paper,
-eq. 14) combines the predictions with the answers. Cross-validation prevents leakage: a classifier trained on an item's
-cluster would return the answers about this item as evidence of its features.
+Initial clusters are k-means cells of each preparation of the features, spectral clusters of the answers, and those of
+networks that learn the answers; cells are joined where the answers support it. Then two steps alternate (co-training:
+Blum & Mitchell 1998). Classifiers learn the current clusters and predict the annotated items by cross-validation; the
+annotators' rates are estimated and message passing (SCDC paper, eq. 14) combines the predictions with the answers.
+Cross-validation prevents leakage: a classifier trained on an item's cluster would return the answers about this item as
+evidence of its features.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,14 +25,12 @@ from semicrowd.random import stream
 from semicrowd.starts.answer_classifier import spectral_clusters, train_on_answers
 from semicrowd.starts.answers import joint_probabilities
 
-#: Name of the candidate whose initial clusters are those of the features alone.
-FEATURES_ALONE = "features alone"
 #: Name of the candidate whose initial clusters are those of networks that learn the answers.
 NETWORKS = "networks of the answers"
 #: Their number, the units of their hidden layers, and about how many items they are trained on, at most.
 _NETWORKS, _HIDDEN, _NETWORK_ITEMS = 4, (40, 40), 1000
-#: Numbers of k-means cells of the initial clusters, as multiples of the maximum number of clusters.
-_NUM_CELLS = {"few": 0.5, "many": 1.5}
+#: Number of k-means cells of the initial clusters, as a multiple of the maximum number of clusters.
+_CELLS = 1.5
 #: Folds of cross-validation of the annotated items.
 _FOLDS = 5
 #: Rounds of co-training after the first, at most.
@@ -104,11 +102,9 @@ def initial_clusters(
         found[name] = join_cells(clusters, answers, weights, max_clusters)[annotated], own
 
     for name, x in prepared.items():
+        number = max(2, min(round(_CELLS * max_clusters), len(annotated) // 2))
         draws = stream(seed, f"cotraining/cells of {name} features")
-        for amount, share in _NUM_CELLS.items():
-            number = max(2, min(round(share * max_clusters), len(annotated) // 2))
-            cells = kmeans_cells(x, number, int(draws.integers(2**31)))
-            add(f"{amount} cells of {name} features", cells, [name])
+        add(f"cells of {name} features", kmeans_cells(x, number, int(draws.integers(2**31))), [name])
     if len(annotated) > max_clusters:
         clusters = np.zeros(answers.num_items, np.int64)
         draws = stream(seed, "cotraining/answers")
@@ -116,9 +112,7 @@ def initial_clusters(
         add("answers alone", clusters, list(prepared))
     first, draws = next(iter(prepared)), stream(seed, "cotraining/features")
     add(NETWORKS, clusters_by_networks(prepared[first], answers, max_clusters, seed), list(prepared))
-    clusters, of_number = clusters_of_features(prepared[first], max(max_clusters, 2), draws)
-    add(FEATURES_ALONE, clusters, [first])
-    return found, of_number
+    return found, clusters_of_features(prepared[first], max(max_clusters, 2), draws)[1]
 
 
 def clusters_by_networks(

@@ -117,7 +117,7 @@ class CoTraining(WarningClusterer):
     -----
     1. The features are prepared in several ways (:mod:`semicrowd.methods.cotraining.preparations`).
     2. Initial clusters: k-means cells of each preparation, spectral clusters of the answers, clusters of networks that
-       learn the answers, clusters of the features; joined where the answers support it (SCDC paper, eq. 14).
+       learn the answers; joined where the answers support it (SCDC paper, eq. 14).
     3. Classifiers learn the annotated items' clusters and predict each, p_i, from those of others (cross-validation).
     4. The annotators' rates are updated (eqs. 28, 29), with Beta priors fitted to all annotators.
     5. Message passing updates the clusters, ln q_ik ∝ ln p_ik + Σ_j w_ij q_jk (eq. 14); 4 and 5 are repeated.

@@ -1,9 +1,9 @@
 """Several preparations of the features for classifiers: which suits a data set is not known beforehand.
 
-Columns of embeddings share a unit, and scaling would lose their relative variances; columns of tables have different
-units, and need scaling; some of them have nothing to do with what people were asked, and need a small weight
-(:func:`weighted`); for texts and pictures the direction of a row may be more informative than its length; for images
-patches are more informative than single pixels (:class:`PatchFeatures`).
+Columns of tables have different units, and need scaling; some of them have nothing to do with what people were asked,
+and need a small weight (:func:`weighted`); columns of embeddings share a unit, so that scaling would lose their
+relative variances, and the direction of a row may be more informative than its length, as for texts and pictures; for
+images patches are more informative than single pixels (:class:`PatchFeatures`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -81,10 +81,10 @@ def preparations(
 ) -> Iterator[tuple[str, Prepared]]:
     """Names and preparations, by falling priority, each computed when it is requested; none if no column varies.
 
-    ``patches``, for images, has features of their parts. ``standardised`` gives
-    every column variance 1, ``raw`` leaves columns as they are, ``unit`` gives every row length 1. Principal components
-    follow in each. ``raw`` and ``unit`` are left out if the distances between items are nearly those of an earlier
-    preparation, or nothing but rounding, as for rows that are multiples of one another, scaled to length 1.
+    ``patches``, for images, has features of their parts. ``standardised`` gives every column variance 1, ``unit`` every
+    row length 1, and leaves columns as they are. Principal components follow in each. ``unit`` is left out if the
+    distances between items are nearly those of ``standardised``, or nothing but rounding, as for rows that are
+    multiples of one another.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def preparations(
             rest.fit(seen)
             yield "patches", Prepared(make_pipeline(patches, *rest), _scaled(rest, seen))
     # Centred before PCA: with means far from 0 the covariance would be dominated by rounding errors.
-    steps_by_name = {STANDARDISED: [], "raw": [], "unit": [Normalizer()]}
+    steps_by_name = {STANDARDISED: [], "unit": [Normalizer()]}
     distances: list[np.ndarray] = []
     some = _compared_items(len(features))
     for name, steps in steps_by_name.items():
