@@ -1,4 +1,4 @@
-"""Every number of README and docs/ with two digits after the point has a file; code and rendered parts are left out."""
+"""Every number of README and docs/ with two digits after the point has a file; not code, rendered parts, addresses."""
 
 import re
 from functools import cache
@@ -23,7 +23,7 @@ def known() -> list[float]:
 
 def without_file(text: str) -> list[str]:
     """The numbers of a page that no file has, after rounding to their digits."""
-    text = re.sub(r"^```.*?^```|<!-- results:.*?<!-- /results -->|`[^`]*`", "", text, flags=re.M | re.S)
+    text = re.sub(r"^```.*?^```|<!-- results:.*?<!-- /results -->|`[^`]*`|\]\(http\S*", "", text, flags=re.M | re.S)
     near = {one: 0.5 * 10.0 ** -len(one.partition(".")[2]) + 1e-9 for one in _NUMBER.findall(text)}
     return [one for one, margin in near.items() if all(abs(value - float(one)) > margin for value in known())]
 

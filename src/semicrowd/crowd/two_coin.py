@@ -34,7 +34,7 @@ def pair_evidence(
     worker: Int[Tensor, "P"],
     label: Int[Tensor, "P"],
 ) -> PairEvidence:
-    """Expected log-likelihood of each answer, as a function of whether its items are in the same cluster.
+    """Expected log-likelihood of each answer (eqs. 1, 14), given whether its items are in the same cluster.
 
     Parameters
     ----------

@@ -154,7 +154,7 @@ def _model(model: str, given: Mapping[str, Any], facts: Facts) -> Iterator[State
     yield {"init": "mixture"}, "as in VaDE and SVAE"
     if images:
         yield {"init_epochs": epochs_of(22_500), "init_learning_rate": 0.001, "precision": "auto"}, "48 epochs of MNIST"
-        yield {"teach_epochs": epochs_of(469), "epochs": epochs_of(9_375)}, "1 and 20 epochs of MNIST"
+        yield {"teach_epochs": epochs_of(469), "epochs": epochs_of(9_375)}, "2 and 20 epochs of MNIST"
     else:
         yield {"preparation": "standard", "latent_dim": min(8, facts.num_features)}, "the prior of Σ_k is about 1"
         yield {"init_epochs": epochs_of(1000), "teach_epochs": epochs_of(300)}, "q(z | o) is not yet saturated then"
