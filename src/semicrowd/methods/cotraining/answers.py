@@ -49,7 +49,7 @@ class Inferred(NamedTuple):
     ----------
     message : Σ_j w_ij q(z_j), the message that each item receives through its answers, in nats
     weights : w_ij, ln p(answer | same cluster) − ln p(answer | different clusters) of each answer, in nats
-    bound : :meth:`Answers.bound` of q(z)
+    bound : :meth:`Answers.bound` of q(z), with the exponent of the answers' likelihood
     """
 
     message: Float[np.ndarray, "n K"]
@@ -64,6 +64,7 @@ class Answers:
     Attributes
     ----------
     i, j : numbers of the two items of each answer
+    worker, label : annotator of each answer, from 0 to M − 1; 1: the same cluster, 0: different ones
     component : label of each item's connected component in the graph of the answers
     num_annotators : M
     counts : number of independent answers that each answer counts as

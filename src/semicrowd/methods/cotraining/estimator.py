@@ -58,7 +58,8 @@ class Clustered(NamedTuple):
 
     Attributes
     ----------
-    alone, probabilities : cluster probabilities from the features alone, and with the answers
+    alone, probabilities : cluster probabilities from the features alone (of annotated items cross-validated), and with
+        the answers
     rows : the items that classifiers were fitted to
     preparations : the preparations of their features that are used, by name
     shares : weight of each, which sum to 1
@@ -339,7 +340,7 @@ def _of_both(
     known = all_answers.annotated
     alone = pool(known, selected.known)
     probabilities = alone.copy()
-    probabilities[known] = selected.known
+    alone[known], probabilities[known] = selected.features, selected.known
     return Clustered(
         alone, probabilities, rows, used, {name: shares[name] for name in used}, selected.name, posterior,
         indexed.rates(selected.known), verdict,
