@@ -49,7 +49,7 @@ reproduce: setup  ## run the pipeline (dvc repro) and write reports/index.html a
 
 .PHONY: results record verify
 results: setup  ## docs/results.md, and what other pages quote of it, from recorded/
-	@PYTHONPATH=src $(PY) tools/results_page.py
+	@PYTHONPATH=src:. $(PY) tools/results_page.py
 
 record: setup  ## keep a long sweep's numbers in recorded/ (EXPERIMENT=name ARGS="data=mnist model=bayes seed=0-2")
 	@$(PY) -m reproduction.recorded record $(EXPERIMENT) $(ARGS)

@@ -16,10 +16,10 @@ from typing import Any
 import jinja2
 import pandas as pd
 
-from reproduction.report.results import WHOSE, Numbers, Table, named, papers, short
+from reproduction.report.results import WHOSE, papers, short
 from reproduction.report.runs import commands, format_ranges, read_runs
-from reproduction.report.tables import Row
 from semicrowd.files import write_json, write_text
+from tools import results_tables as tables
 
 RECORDED, PAGE = Path("recorded"), Path("docs/results.md")
 STALE = RECORDED / "stale.json"
@@ -35,109 +35,11 @@ _FILES: dict[str, Sequence[str]] = {
 }  # fmt: skip
 #: Files of fits, and what writes them; the commits' own suite wrote those that have no command here.
 _FITS = {
-    "cotraining": "python benchmarks/suite.py --methods cotrain --out recorded/cotraining.csv",
+    "cotraining": "python benchmarks/suite.py --methods {} --out recorded/cotraining.csv",
     "cotraining_ablation": "python benchmarks/ablation.py --out recorded/cotraining_ablation.csv",
     "pieces": "", "suite/development": "", "suite/locked": "",
 }  # fmt: skip
 _BLOCK = re.compile(r"(<!-- results:(\w+) -->\n).*?(<!-- /results -->)", re.S)
-
-
-def by_answers(cells: Iterable[tuple[Row, Numbers]], once: pd.DataFrame) -> Table:
-    """NMI on Face: a line for each method and column, with a cell for each number of answers of a person."""
-    lines: dict[tuple[str, str], dict[int, str]] = {}
-    for row, columns in cells:
-        for column, of in columns.items():
-            label = named(row.spec["row"].replace(", {} answers each", ""), column)
-            texts = lines.setdefault((f"[{label}](#{of['NMI'].source})", str(of["NMI"].n)), {})
-            texts[int(row.at[0]) if row.at else 0] = short(*of["NMI"][:2])
-    for one in once.itertuples():
-        number = one.answers.partition(" ")[0]
-        texts = lines.setdefault((f"[{one.method}](#measured)", str(one.n)), {})
-        texts[int(number) if number.isdigit() else 0] = short(one.mean, one.sd)
-    heads = sorted({at for texts in lines.values() for at in texts})
-    return [["answers of a person", "n", *map(str, heads)],
-            *([*key, *(texts.get(at, "") for at in heads)] for key, texts in lines.items())]  # fmt: skip
-
-
-def beside(cotrain: pd.DataFrame, others: pd.DataFrame) -> tuple[Table, list[float]]:
-    """Co-training beside the best variant of every other method, chosen by its NMI; the differences to the best."""
-    others = others.assign(family=others["method"].str.replace(r"_(raw|scaled)(_predict)?$", "", regex=True))
-    means = others[others["family"] != "cotrain"].groupby(["data", "regime", "family", "method"])["nmi"].mean()
-    best = means.groupby(level=[0, 1, 2]).max().unstack()
-    table, differences = [["data", "answers", "classes", "co-training", "clusters", *best.columns, "difference"]], []
-    for (data, regime), fits in cotrain.groupby(["data", "regime"]):
-        of = best.loc[data, regime] if (data, regime) in best.index else pd.Series(float("nan"), best.columns)
-        differences.append(fits["nmi"].mean() - of.max())
-        found = [data, regime, str(fits["classes"].iloc[0]), short(fits["nmi"].mean(), fits["nmi"].std()),
-                 " ".join(f"{one:.0f}" for one in fits["clusters"])]  # fmt: skip
-        table.append([*found, *map(short, of), short(differences[-1], None, "paired difference")])
-    return table, [one for one in differences if one == one]
-
-
-def less_the_whole(fits: pd.DataFrame, by: str, whole: str) -> Table:
-    """NMI without each piece less that of the whole, ± its standard error, over the same data, answers and seeds."""
-    wide = fits.pivot_table(index=["data", "regime", "seed"], columns=by, values="nmi")
-    crowd = wide.index.get_level_values("regime") == "crowd"
-    parts = {name: wide[chosen] for name, chosen in (("crowds", crowd), ("tables", ~crowd)) if chosen.any()}
-    table = [["", *(text for name in parts for text in (name, "fits"))]]
-    for piece in dict.fromkeys(one for one in fits[by] if one != whole):
-        less = [(part[piece] - part[whole]).dropna() for part in parts.values()]
-        table.append([piece, *(text for one in less for text in (
-            short(one.mean(), one.sem(), "paired difference") if len(one) else "–", str(len(one))))])  # fmt: skip
-    return table
-
-
-def pivot(frame: pd.DataFrame, rows: Sequence[str], column: str) -> Table:
-    """``mean ± sd`` of measured.csv, in the order of the file."""
-    texts = frame.assign(text=[short(*of) for of in zip(frame["mean"], frame["sd"], strict=True)])
-    wide = texts.pivot_table(index=list(rows), columns=column, values="text", aggfunc="first", sort=False).fillna("")
-    return [[*rows, *wide.columns], *wide.reset_index().astype(str).to_numpy().tolist()]
-
-
-def looks(locked: pd.DataFrame) -> Table:
-    """Every look at the locked sets, and the mean NMI of co-training by kind of answers that is kept of it."""
-    table = [["date", "commit", "data", "seeds", "co-training, mean NMI"]]
-    for one in pd.read_csv(RECORDED / "suite/locked_looks.csv", dtype=str).itertuples():
-        fits = locked[locked["commit"].map(one.commit.startswith) & locked["data"].isin(one.data.split())
-                      & locked["regime"].isin(one.regimes.split()) & locked["seed"].astype(str).isin(one.seeds.split())
-                      & (locked["method"] == "cotrain") & ("cotrain" in one.methods)]  # fmt: skip
-        gave = ", ".join(f"{regime} {short(mean)}" for regime, mean in fits.groupby("regime")["nmi"].mean().items())
-        gave = gave or ("not kept" if "cotrain" in one.methods else "others alone")
-        table.append([one.date[:16].replace("T", " "), one.commit[:8], one.data, one.seeds, gave])
-    return table
-
-
-def starts(runs: pd.DataFrame) -> Table:
-    """Records of runs with several starts: the mean of the starts, that with the highest bound, the best by label."""
-    table = [["record", "answers of a person", "runs", *(f"{score}, {which}" for score in ("ACC", "NMI")
-              for which in ("mean of the starts", "by the bound", "by label (oracle)"))]]  # fmt: skip
-    some = runs[runs["starts/mean_acc"].notna()]
-    for (name, pairs), of in some.groupby(["experiment", "annotations.pairs_per_annotator"], dropna=False):
-        columns = [f"{one}_{score}".replace("train_", "train/") for score in ("acc", "nmi")
-                   for one in ("starts/mean", "train", "starts/oracle")]  # fmt: skip
-        table.append([f"[{name}](#{name})", "" if pd.isna(pairs) else f"{pairs:.0f}", str(len(of)),
-                      *(short(of[one].astype(float).mean()) for one in columns)])  # fmt: skip
-    return table
-
-
-def annotators(runs: pd.DataFrame, suite: Iterable[tuple[str, pd.DataFrame]]) -> tuple[Table, Table]:
-    """Intervals, ranks and calibration of co-training; errors and ranks of the annotators of MNIST by record."""
-    names = ["interval_coverage", "sensitivity_rank", "specificity_rank", "calibration_error"]
-    table = [["data", "answers", "fits", *(name.replace("_", " ") for name in names)]]
-    for source, fits in suite:
-        fits = fits[(fits["method"] == "cotrain") & fits["interval_coverage"].notna()]
-        where = fits["data"].where(fits["regime"] == "crowd", "tables")
-        for (data, regime), of in fits.groupby([where, "regime"], sort=False):
-            name = f"[{data}](#suite_{source}){', locked' if source == 'locked' else ''}"
-            table.append([name, str(regime), str(len(of)), *(short(of[one].mean()) for one in names)])
-    pairs = [f"workers/{seen}{what}_{kind}" for what in ("sensitivity", "specificity") for kind in ("mae", "rank")
-             for seen in ("", "observed_")]  # fmt: skip
-    heads = [one.removeprefix("workers/").replace("_mae", " error").replace("_", " ") for one in pairs]
-    errors = [["record", "runs", *heads]]
-    known = runs[(runs["annotations"] == "crowd") & runs["workers/sensitivity_mae"].notna()]
-    for name, of in known.groupby("experiment"):
-        errors.append([f"[{name}](#{name})", str(len(of)), *(short(of[one].astype(float).mean()) for one in pairs)])
-    return table, errors
 
 
 def sources(runs: pd.DataFrame) -> list[dict[str, Any]]:
@@ -149,15 +51,14 @@ def sources(runs: pd.DataFrame) -> list[dict[str, Any]]:
                       "commits": {*of["commit"]}, "seeds": format_ranges(of["seed"]), "commands": lines})  # fmt: skip
     for path in sorted((RECORDED / "slpd").glob("*.json")):
         origin = json.loads(path.read_text(encoding="utf-8"))
-        command = f"python -m reproduction.stages.slpd results/slpd --{path.stem} {origin['trials']}"
         found.append({"anchor": f"slpd_{path.stem}", "path": f"slpd/{path.stem}.csv", "methods": {"slpd"},
                       "commits": {origin["git_commit"]}, "seeds": f"{origin['trials']} trials",
-                      "commands": [command]})  # fmt: skip
+                      "commands": [origin["command"]]})  # fmt: skip
     for name, command in _FITS.items():
         fits = pd.read_csv(RECORDED / f"{name}.csv", dtype={"commit": str})
         found.append({"anchor": name.replace("/", "_"), "path": f"{name}.csv", "methods": {"cotrain"},
                       "commits": {*fits["commit"]}, "seeds": format_ranges(fits["seed"]),
-                      "commands": [command]})  # fmt: skip
+                      "commands": [command.format(" ".join(fits["method"].unique()))]})  # fmt: skip
     return found
 
 
@@ -179,6 +80,25 @@ def _right(fits: pd.DataFrame) -> dict[str, int]:
     return {"fits": len(fits), "equal": int((less == 0).sum()), "near": int((less <= 1).sum())}
 
 
+def _look(latest: pd.DataFrame, locked: pd.DataFrame) -> dict[str, Any]:
+    """The newest look at the locked sets, and ``before``: the look before it at the same data, answers and seeds."""
+    found = {}
+    asked = latest.loc[latest["regime"] != "none", ["data", "regime", "seed"]]
+    older = locked[(locked["method"] == "cotrain") & ~locked["commit"].isin(latest["commit"])].merge(asked)
+    before = older[older["date"] == older["date"].max()].drop_duplicates([*asked])
+    for name, fits in (("now", latest[latest["regime"] != "none"]), ("before", before)):
+        crowd = fits.loc[fits["regime"] == "crowd", "nmi"].mean()
+        found[name] = {**fits.iloc[0][["date", "commit"]], **_right(fits), "crowd": crowd}
+    return {**found, "sets": latest["data"].nunique()}
+
+
+def _rates(rules: pd.DataFrame) -> dict[str, float]:
+    """Shares of data sets on which rules for the number of clusters are right: of all rules, the old and the used."""
+    shares = rules[rules["quantity"] == "share with the number of classes"].set_index("method")["mean"]
+    used, old = (shares[shares.index.str.startswith(name)].item() for name in ("features_alone.py", "today"))
+    return {"rules": len(shares), "least": shares.min(), "most": shares.max(), "used": used, "old": old}
+
+
 @cache
 def context() -> dict[str, Any]:
     """What the template shows."""
@@ -188,7 +108,8 @@ def context() -> dict[str, Any]:
     peaks = peaks.assign(mean=peaks["method"].str.extract(r"(\d+)$")[0].astype(float), quantity="clusters",
                       method="peak of the mean curve, " + peaks["answers"])  # fmt: skip
     grown = pd.read_csv(RECORDED / "released_bayes.csv").query("batch_weights == 'released'").iloc[[-1]]
-    rebuilt = [{"paper": "scdc", "exhibit": "Table 1", "method": "BayesSCDC, with", "quantity": quantity, "n": 1,
+    rebuilt = [{"paper": "scdc", "exhibit": "Table 1", "method": "BayesSCDC, with", "quantity": quantity,
+                "n": 1,
                 "mean": grown[name].item(), "column": "released", "source": "released_bayes"}
                for quantity, name in (("accuracy", "acc"), ("clusters", "used_clusters"))]  # fmt: skip
     known = pd.concat([measured.assign(column="ours", source="measured"),
@@ -197,10 +118,16 @@ def context() -> dict[str, Any]:
     once = {name: of for name, of in measured.groupby("exhibit")}
     summary = []
     for paper in shown:
+        seen: set[tuple[float, str]] = set()
         for exhibit in paper["exhibits"]:
+            exhibit["table"] = tables.exhibit(exhibit["rows"], exhibit["numbers"], seen)
+            exhibit["settings"] = tables.settings(exhibit["rows"])
+            stated = any("protocol" in of for of in exhibit["numbers"])
+            exhibit["why"] = exhibit["gap"] if stated and exhibit["key"] in [one[1] for one in paper["summary"]] else ""
             if exhibit["key"] in ("figure-3a", "figure-3b"):
                 of = [one for (key, *_), one in paper["cells"].items() if key == exhibit["key"]]
-                exhibit["table"] = by_answers(of, once[exhibit["label"]])
+                exhibit["table"] = tables.by_answers(of, once[exhibit["label"]])
+        paper["verdicts"], paper["held"] = tables.verdicts(paper["claims"])
         for name, exhibit, key, at, quantity in paper["summary"]:
             row, columns = paper["cells"][exhibit, key, *([] if at is None else [at])]
             found = {column: of[quantity] for column, of in columns.items() if quantity in of}
@@ -215,21 +142,31 @@ def context() -> dict[str, Any]:
         speed["command"] != "by hand", "by hand")  # fmt: skip
     newest = locked.loc[locked["date"].idxmax(), "commit"]
     latest = locked[(locked["method"] == "cotrain") & (locked["commit"] == newest)]
-    now = {"development": read["cotraining"], "locked": latest}
-    crowds = {name: {kind: beside(fits[(fits["regime"] == "crowd") == (kind == "crowds")], read[f"suite/{name}"])
+    development = read["cotraining"]
+    told = development[~development["method"].isin(("cotrain", "scdc", "bayes"))]  # the number of classes
+    others = {"development": pd.concat([read["suite/development"], told]), "locked": locked}
+    now = {"development": development[(development["method"] == "cotrain")
+                                      & ~development["regime"].isin(tables.HARDER)], "locked": latest}  # fmt: skip
+    crowds = {name: {kind: tables.beside(fits[(fits["regime"] == "crowd") == (kind == "crowds")], others[name])
                      for kind in ("crowds", "tables")} for name, fits in now.items()}  # fmt: skip
     right = {name: {"answers": _right(fits[fits["regime"] != "none"]), "none": _right(fits[fits["regime"] == "none"])}
              for name, fits in now.items()}  # fmt: skip
-    coverage, errors = annotators(runs, [("development", read["suite/development"]), ("locked", latest)])
+    rated = "cotraining" if "calibration_error" in development else "suite_development"
+    of_people = development if rated == "cotraining" else read["suite/development"]
+    coverage, errors = tables.annotators(runs, [(rated, of_people), ("suite_locked", latest)])
+    random = development[(development["regime"] == "chance") & (development["method"] == "cotrain")]
     records = sources(runs)
     return {
         "papers": shown, "summary": summary, "whose": WHOSE, "crowds": crowds, "right": right,
-        "look": {**latest.iloc[0][["date", "commit"]], "sets": latest["data"].nunique()},
-        "looks": looks(locked), "coverage": coverage, "errors": errors, "starts": starts(runs),
-        "ablation": less_the_whole(read["cotraining_ablation"], "without", "none"),
-        "pieces": less_the_whole(read["pieces"], "method", "cotrain"),
+        "look": _look(latest, locked), "failed": locked[locked["status"] != "done"],
+        "looks": tables.looks(pd.read_csv(RECORDED / "suite/locked_looks.csv", dtype=str), locked),
+        "coverage": coverage, "errors": errors, "starts": tables.starts(runs),
+        "ablation": tables.less_the_whole(read["cotraining_ablation"], "without", "none"),
+        "pieces": tables.less_the_whole(read["pieces"], "method", "cotrain"),
         "speed": [[*speed.columns], *speed.astype(str).to_numpy().tolist()],
-        "chance": once["crowds at chance"]["mean"].describe(), "once": once, "pivot": pivot,
+        "harder": tables.harder(development), "random": random,
+        "chance": once["crowds at chance"]["mean"].describe(), "once": once, "pivot": tables.pivot,
+        "rates": _rates(once["number of clusters, features alone"]), "rated": rated,
         "records": records, "stale": json.loads(STALE.read_text(encoding="utf-8"))["stale"],
     }  # fmt: skip
 
@@ -247,7 +184,7 @@ def pages() -> dict[Path, str]:
         text = path.read_text(encoding="utf-8")
         if path != PAGE and _BLOCK.search(text):
             found[path] = _BLOCK.sub(
-                lambda part: f"{part[1]}\n{template.render(values, block=part[2])}\n{part[3]}", text
+                lambda part: f"{part[1]}\n{template.render(values, block=part[2]).strip()}\n\n{part[3]}", text
             )
     return found
 

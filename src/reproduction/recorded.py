@@ -129,7 +129,7 @@ def record_slpd(arguments: Sequence[str]) -> Path:
             rows = rows[rows["method"].isin(("ckm", "slpd", slpd.CHOSEN))].sort_values([*slpd.COLUMNS[:4]]).round(6)
             write_csv(kept / path.name, slpd.COLUMNS, rows.itertuples(index=False))
             write_json(kept / f"{path.stem}.json", {
-                "command": f"python -m reproduction.stages.slpd results/slpd --{path.stem} {rows['trial'].nunique()}",
+                "command": f'make record EXPERIMENT=slpd ARGS="--{path.stem} {rows["trial"].nunique()}"',
                 "git_commit": commit, "started": started, "processor": processor(),
                 "trials": int(rows["trial"].nunique()),
             })  # fmt: skip

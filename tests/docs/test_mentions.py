@@ -40,7 +40,7 @@ def missing(text: str) -> set[str]:
     gone += [name for name, file in zip(modules, files, strict=True)
              if not (file.with_suffix(".py").exists() or (file / "__main__.py").exists())]  # fmt: skip
     gone += [f"recorded/runs/{name}" for name in re.findall(r"EXPERIMENT=(\w+)", code)
-             if not (ROOT / "recorded" / "runs" / f"{name}.json").exists()]  # fmt: skip
+             if not any((ROOT / "recorded" / path).exists() for path in (f"runs/{name}.json", name))]  # fmt: skip
     return set(gone)
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from reproduction.report.results import short
-from tools import results_page
+from tools import results_page, results_tables
 
 
 @pytest.mark.parametrize("path", ["docs/results.md", "README.md"])
@@ -27,11 +27,12 @@ def test_every_source_is_there_once_and_every_link_has_one() -> None:
 def test_every_printed_result_is_counted_and_none_hides() -> None:
     values = results_page.context()
     counts = pd.DataFrame([paper["count"] for paper in values["papers"]]).fillna(0)
-    assert (counts["printed"].tolist(), counts["no data"].tolist()) == ([26, 60, 106, 39], [0, 27, 82, 0])
+    assert (counts["printed"].tolist(), counts["no data"].tolist()) == ([19, 54, 84, 36], [0, 27, 68, 0])
     assert (counts["printed"] == counts[["no data", "no run", "ours"]].sum(axis=1)).all()
     tables = {one["label"]: one["table"] for one in values["papers"][0]["exhibits"]}
     names = [row[0] for row in tables["Fig. 4b"]]
     assert "#cifar_scdc_tasks" in names[names.index("SCDC, with: paper") + 1]
+    assert {"10×10", "7×10; 3 failed"} <= {row[1] for row in tables["Fig. 2"]}
 
 
 def test_numbers_are_short() -> None:
@@ -44,9 +45,19 @@ def test_co_training_is_beside_the_best_variant_of_each_other_method() -> None:
         return pd.DataFrame({"nmi": nmi, "seed": range(len(nmi))}).assign(**about)
 
     others = pd.concat([fits("kmeans_raw", 0.1, 0.3), fits("kmeans_scaled", 0.5, 0.7), fits("gmm_raw", 0.4)])
-    table, less = results_page.beside(fits("cotrain", 0.8, 0.9), others)
+    table, less = results_tables.beside(fits("cotrain", 0.8, 0.9), others)
     assert table[0][5:7] == ["gmm", "kmeans"]
     assert table[1][3:] == [".850±.071", "4 4", ".400", ".600", "+.250"]
     assert less == [pytest.approx(0.25)]
+    few = pd.concat([fits("cotrain", 0.8), fits("kmeans", 0.95)]).assign(regime="half")
+    table, less = results_tables.harder(pd.concat([fits("cotrain", 0.7).assign(regime="none"), few]))
+    assert (table[1][3:], less) == ([".800", ".700", ".950", "–", "−.150"], [pytest.approx(-0.15)])
     pieces = pd.concat([fits("whole", 0.8, 0.9), fits("less", 0.7, 0.6)])
-    assert results_page.less_the_whole(pieces, "method", "whole")[1] == ["less", "−.200±.100", "2"]
+    assert results_tables.less_the_whole(pieces, "method", "whole")[1] == ["less", "−.200±.100", "2"]
+
+
+def test_cases_of_a_conclusion_share_a_line() -> None:
+    claims = [{"claim": f"a beats b ({case})", "cells": {"ours": (verdict, "")}}
+              for case, verdict in (("x", "not decided"), ("y", "holds"))]  # fmt: skip
+    table, counts = results_tables.verdicts(claims)
+    assert (table, counts["ours"].total()) == ([["a beats b", "–", "–", "–", "holds 1, open 1"]], 2)

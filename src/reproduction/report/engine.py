@@ -81,7 +81,7 @@ def _section(exhibit: Mapping[str, Any], rows: Sequence[Row], module: ModuleType
                 seeds = format_ranges(one.runs["seed"])
                 text = f"{format_number(one.mean, one.sd, quantity)} ({kept}n {one.n}, seeds {seeds})"
                 number = source((row.key, column, kept), one.runs, deviations(row, one))
-                state = "" if mean is None else STATES[mark(quantity, mean, sd, one.mean)]
+                state = STATES[sign] if mean is not None and (sign := mark(quantity, mean, sd, one.mean)) else ""
                 texts[column].append({"text": text, "remark": one.remark, "source": number, "state": state})
             if quantity in row.paper or any(texts.values()):
                 paper = "–" if mean is None else format_number(mean, sd, quantity)

@@ -24,6 +24,8 @@ COLUMNS = {
 }  # fmt: skip
 #: Marks of :func:`mark`, and none, from the best on: what our number is beside a printed one.
 STATES = {"↑": "beaten", "=": "reached", "↓": "missed", "": "no data"}
+#: Printed beside ours, but no results: numbers of clusters, sizes, and seconds of other machines.
+_UNMARKED = ("clusters", "number", "seconds")
 #: Runs are compared that are equal in these.
 _PAIRED = ("seed", "data.data_seed", "data.fold")
 
@@ -67,6 +69,10 @@ class Row:
     paper: dict[str, list[Any]]
     cells: dict[str, dict[str, list[Summary]]]
     spec: Mapping[str, Any] = field(default_factory=dict)
+
+    def counts(self, quantity: str) -> bool:
+        """Whether this is a result that the paper prints, here for the first time."""
+        return quantity in self.paper and not quantity.startswith(_UNMARKED) and "repeats" not in self.spec
 
     def number(self, quantity: str, column: str = "ours") -> Summary | None:
         """The number of the pipeline's runs, or else of recorded ones; None if there are none."""
@@ -270,21 +276,17 @@ def conclusions(paper: Mapping[str, Any], tables: Mapping[str, Sequence[Row]]) -
 
 
 def mark(quantity: str, paper: float, sd: float | None, ours: float) -> str:
-    """↑ if ours is better than the paper's by more than the printed standard deviation, ↓ if it is worse, = between.
-
-    Where none is printed, .01 counts instead; of seconds a tenth, of clusters one more or less, and more is worse.
-    """
-    if quantity.startswith("clusters"):
-        return "=" if abs(ours - paper) <= 1 else "↓"
-    better, margin = (paper - ours, paper / 10) if quantity.startswith("seconds") else (ours - paper, sd or 0.01)
-    return "=" if abs(better) <= margin + 1e-9 else "↑" if better > 0 else "↓"
+    """↑ if ours is better than the paper's by more than the printed sd, or .01 without one, ↓ if worse, = between."""
+    if quantity.startswith(_UNMARKED):
+        return ""
+    return "=" if abs(ours - paper) <= (sd or 0.01) + 1e-9 else "↑" if ours > paper else "↓"
 
 
 def scoreboard(tables: Mapping[str, Sequence[Row]]) -> list[dict[str, Any]]:
     """How many of a paper's printed results are beaten, reached, missed (:func:`mark`), or have no run of ours.
 
     One entry for each column, first one of the best column of each result (``column`` "best"): its ``name``, how many
-    ``numbers`` it could have, and state → key of an exhibit → how many. Sizes of data sets are no results.
+    ``numbers`` it could have, and state → key of an exhibit → how many.
 
     Parameters
     ----------
@@ -293,7 +295,7 @@ def scoreboard(tables: Mapping[str, Sequence[Row]]) -> list[dict[str, Any]]:
     counts = {column: {state: Counter[str]() for state in STATES.values()} for column in ("best", *COLUMNS)}
     for exhibit, row in ((exhibit, row) for exhibit, rows in tables.items() for row in rows):
         for quantity, (printed, sd) in row.paper.items():
-            if quantity.startswith("number"):
+            if not row.counts(quantity):
                 continue
             ours = {column: row.number(quantity, column) for column in row.cells.get(quantity, ())}
             marks = {column: mark(quantity, printed, sd, one.mean) if one else "" for column, one in ours.items()}

@@ -26,23 +26,18 @@ EXHIBITS = [
 ]
 #: Printed numbers of each table and figure, counted in the papers: tables, and figures with captions of their panels.
 COUNTS = {
-    "scdc": {"figure-1": 0, "figure-2": 8, "figure-3a": 0, "figure-3b": 0, "figure-3c": 0, "table-1": 12,
-             "figure-4a": 0, "figure-4b": 4, "figure-5": 2},
-    "deep_dpm": {"figure-1": 0, "table-1": 0, "table-2": 36, "figure-2": 0, "figure-3": 0, "figure-4": 0, "table-3": 24,
-                 "crowd": 0},
-    "discriminative_bnp": {"figure-1": 0, "figure-2": 2, "table-1": 66, "figure-3": 2, "table-2": 36, "figure-4": 0},
-    "slpd": {"figure-1": 0, "table-1": 18, "table-2": 24, "table-3": 12, "figure-2": 3, "crowd": 0},
-}  # fmt: skip
+    "scdc": {"figure-2": 8, "table-1": 12, "figure-4b": 4, "figure-5": 2},
+    "deep_dpm": {"table-2": 36, "table-3": 24},
+    "discriminative_bnp": {"figure-2": 2, "table-1": 66, "figure-3": 2, "table-2": 36},
+    "slpd": {"table-1": 18, "table-2": 24, "table-3": 12, "figure-2": 3},
+}
 
 
 def test_every_printed_number_is_there_once() -> None:
-    counts = {
-        paper: {
-            one["key"]: sum(len(row.get("paper", {})) for row in one.get("rows", ())) for one in content["exhibits"]
-        }
-        for paper, content in PAPERS.items()
-    }
-    assert counts == COUNTS
+    for paper, content in PAPERS.items():
+        counts = {one["key"]: sum(len(row.get("paper", {})) for row in one.get("rows", ()))
+                  for one in content["exhibits"]}  # fmt: skip
+        assert {key: count for key, count in counts.items() if count} == COUNTS[paper]
 
 
 def parameters(folder: str) -> dict[str, set[str]]:
