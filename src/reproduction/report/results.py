@@ -61,7 +61,8 @@ def _runs(row: Row, column: str, one: Summary) -> str:
     differs = deviations(row, one) if row.paper and column in ("protocol", "released") else []
     epochs = [f"{text.split()[1]} epochs" for text in differs if text.startswith("epochs ")]
     held = bool(row.paper) and column == "ours" and one.runs.reindex(columns=["params.hold"]).eq(True).to_numpy().all()
-    return "; ".join([f"{one.n}×{starts:.0f}" if starts > 1 else str(one.n), *failed, *epochs, *(["frozen"] if held else [])])
+    runs = f"{one.n}×{starts:.0f}" if starts > 1 else str(one.n)
+    return "; ".join([runs, *failed, *epochs, *(["frozen"] if held else [])])
 
 
 def papers(runs: pd.DataFrame, measured: pd.DataFrame) -> list[dict[str, Any]]:
