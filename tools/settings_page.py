@@ -1,4 +1,4 @@
-"""Hooks of mkdocs: the page of all settings is made of conf/ with the site; docstrings lose the marks of Sphinx."""
+"""Hooks of mkdocs: the page of all settings is made of conf/ with the site; pages for readers: formulas, docstrings."""
 
 import re
 from pathlib import Path
@@ -37,7 +37,19 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_content(html: str, page: Any, **_: Any) -> str:
-    """Docstrings mark names as Sphinx wants it, ``:func:`name```: on the page of the classes the name remains."""
-    if page.file.src_uri != "reference/api.md":
-        return html
-    return re.sub(r":(?:func|class|meth|mod|attr):(?=<code>|`)|`", "", html)
+    """Formulas get their subscripts, x_i and μ_{z_i}; the page of the classes loses what is not for readers.
+
+    Docstrings mark names as Sphinx wants it, ``:func:`name```: the name remains. mkdocstrings puts a dash behind what
+    has no description too.
+    """
+    if page.file.src_uri == "reference/api.md":
+        html = re.sub(r":(?:func|class|meth|mod|attr):(?=<code>|`)|`", "", html)
+        html = re.sub(r"–\s*<div class=\"doc-md-description\">\s*</div>", "", html).replace("</code>\n)", "</code>)")
+    pieces = re.split(r"(<(pre|code)\b.*?</\2>|<[^>]+>)", html, flags=re.DOTALL)  # text, code or mark, its name or None
+    return "".join(_formula(piece) if number % 3 == 0 else piece for number, piece in enumerate(pieces)
+                   if number % 3 < 2)  # fmt: skip
+
+
+def _formula(text: str) -> str:
+    marked = re.sub(r"(?<!\w)([^\W\d_])_(?:\{([^{}]+)\}|([A-Za-z]{1,5})(?![\w(]|,\w))", r"\1<sub>\2\3</sub>", text)
+    return marked if marked == text else _formula(marked)

@@ -30,8 +30,8 @@ class PairAnnotations:
     task : 0 … T − 1, int64, or None; the answers of one task come from one grouping of its items
     num_items : N
     worker_names : M names
-    true_sensitivity, true_specificity : P(answer 1 | same) and P(answer 0 | different), None where not known;
-        NaN for an annotator who saw no such pair
+    true_sensitivity, true_specificity : ndarray or None
+        P(answer 1 | same) and P(answer 0 | different), None where not known; NaN for an annotator who saw no such pair
     simulated : whether the answers come from a simulator
     source : short description of the source, for messages: ``crowd``, ``tasks (simulated)``
     notes : remarks about the answers, such as how many rows were left out, one line each

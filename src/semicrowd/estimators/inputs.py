@@ -76,11 +76,11 @@ def read_answers(
 
     Parameters
     ----------
-    answers : path of a .csv, .tsv or .parquet file, a data frame, or an array [P, 3 to 5] of i, j[, worker], label[,
-        task]; or a list of files and data frames, each in a form of its own. The forms: ``i,j,worker,label[,task]``
-        with the label 1 or 0, true or false, yes or no, same or different, empty for no answer; or
-        ``item,worker,group,task``; or ``item,worker,label``, in which two items of one worker are the same if their
-        labels are equal. Without a column worker all answers are of one person
+    answers : path, data frame, array or list
+        A .csv, .tsv or .parquet file, a frame, an array [P, 3 to 5] of i, j[, worker], label[, task]; or a list of
+        files and frames, each in a form of its own: ``i,j,worker,label[,task]`` with the label 1 or 0, true or false,
+        yes or no, same or different, empty for no answer; ``item,worker,group,task``; or ``item,worker,label``, where
+        items of one worker are the same if their labels are equal. Without a column worker all are of one person
     columns : name of a column (i, j, item, worker, label, group, task) → its name in the files
     items : ids of all items (a column, list or array), to check those of the answers; None: ``fit`` checks them
     errors : "raise", or "drop": rows with an error are left out, and a warning says how many

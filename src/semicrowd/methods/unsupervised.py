@@ -31,7 +31,7 @@ class FeaturesOnly(InductiveClusterer):
 
 
 class NearestCentre(FeaturesOnly):
-    """Base class of clusterings that estimate their number of clusters; an item belongs to the nearest centre."""
+    """Base class of clusterings with a centre for each cluster; an item belongs to the nearest one."""
 
     cluster_centers_: np.ndarray
 

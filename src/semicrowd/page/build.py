@@ -187,8 +187,8 @@ def write_report(
     X, pairs : the items and answers of the fit, in any form that ``fit`` takes; an estimator does not keep them
     path : file to write, replaced if it exists
     labels : [N] true classes, for the scores on the page; None: no scores
-    questions : csv file to write, with the pairs of items whose answers are expected to help most, to be filled in and
-        given to ``fit`` beside the other answers
+    questions : path or None
+        csv file to write, with the pairs to ask about next, to be filled in and given to ``fit`` with the other answers
 
     Raises
     ------
