@@ -73,10 +73,10 @@ WRONG = [
     ("item,worker,group,task\na,Ann,x,1\nb,Ann,,1\n", ["line 3", "column group"]),
     ("item,worker,group\na,Ann,x\nb,Ann,x\na,Ann,y\n", ["line 4", "column group", "'x'", "line 2"]),
     ("left,right,who,verdict\na,b,Ann,1\n", ["{i: left, j: right, worker: who, label: verdict}", "howto/answers.md"]),
-    ("i;j;worker;label\na;b;Ann;1\n", ["i;j;worker;label", "howto/answers.md"]),
-    ("", ["answers.csv"]),
-    ('i,j,worker,label\n"a,b,Ann,1\n', ["answers.csv"]),
-    ("item,group\na,x\n", ["answers.csv"]),
+    ("i;j;worker;label\na;b;Ann;1\n", ["by ';'"]), ("i\tj\tlabel\na\tb\t1\n", ["tabs"]),
+    ("i,j,worker\na,b,Ann\n", ["no column label"]), ("i,worker,label\na,Ann,1\n", ["no column j"]),
+    ("i,j,is it?\na,b,1\n", ["{label: 'is it?'}"]), ("a,b,Ann,same\nb,c,Ann,same\n", ["first line"]),
+    ("", ["answers.csv"]), ('i,j,worker,label\n"a,b,Ann,1\n', ["answers.csv"]), ("item,group\na,x\n", ["answers.csv"]),
 ]
 
 
@@ -91,8 +91,10 @@ def test_what_is_refused_names_file_row_and_column_in_one_line(tmp_path: Path, t
 def test_files_that_are_none(tmp_path: Path) -> None:
     (tmp_path / "bytes.csv").write_bytes(b"i,j,label\n\xff\xfe\x00,1,1\n")
     (tmp_path / "broken.parquet").write_bytes(b"no parquet")
-    for name in ("bytes.csv", "broken.parquet", "not_there.csv", "."):
-        with pytest.raises(UserError, match="answers"):
+    (tmp_path / "book.xlsx").write_bytes(b"PK\x03\x04\xc7\x00")
+    for name, named in (("bytes.csv", "utf-8"), ("broken.parquet", "parquet"), ("book.xlsx", "csv, tsv or parquet"),
+                        ("not_there.csv", "no such file"), (".", "a folder")):  # fmt: skip
+        with pytest.raises(UserError, match=named):
             AnswerTable.of(tmp_path / name)
 
 
@@ -154,9 +156,9 @@ def test_written_answers_are_read_again_with_names_that_spreadsheets_would_run(t
     assert names.to_numpy().tolist() == [["a", "=d", "@x", 1]]
 
 
-def test_people_of_one_name_in_several_files_are_one_person(tmp_path: Path) -> None:
+def test_people_of_one_name_in_several_files_are_one_person_and_repeated_rows_are_counted(tmp_path: Path) -> None:
     pairs = written(tmp_path, "i,j,worker,label\n0,1,Ann,1\n", "pairs.csv")
     groups = written(tmp_path, "item,worker,group\n0,Bo,x\n2,Bo,x\n1,Ann,y\n2,Ann,z\n", "groups.csv")
-    found = joined([one.about(3) for one in answer_files.tables_of([pairs, groups])])
+    found, twice = (joined([one.about(3) for one in answer_files.tables_of(n * [pairs, groups])]) for n in (1, 2))
     assert rows(found) == [("Ann", 0, 1, 1), ("Ann", 1, 2, 0), ("Bo", 0, 2, 1)]
-    assert found.num_tasks == 3
+    assert (found.num_tasks, found.notes, ["3 of 6" in note for note in twice.notes]) == (3, (), [True])

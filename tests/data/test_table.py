@@ -120,6 +120,7 @@ REFUSED: dict[str, tuple[str | bytes, dict[str, Any], list[str]]] = {
     "groups": ("item,worker,group\n1,ann,1\n", {}, ["item", "group"]),
     "no rows": ("x,y\n", {}, ["no rows"]),
     "semicolons": (SEMICOLONS, {}, ["data.read_csv", ";"]),
+    "commas": ("x,y\n1,2\n", {"read_csv": {"sep": ";"}}, ["','", "';'"]),
     "no features": ("label,id\n1,2\n", {}, ["no column of features"]),
     "only free text": ("x\n" + "".join(f"remark {k}\n" for k in range(50)), {}, ["column x"]),
     "not UTF-8": ("Größe,y\n1,2\n".encode("cp1252"), {}, ["encoding"]),

@@ -89,10 +89,13 @@ def test_who_guesses_or_answers_inverted_or_always_the_same_is_named_and_nobody_
     assert line.startswith(CONTRADICTION)
 
 
-def test_six_answers_are_too_few_to_call_somebody_a_guesser() -> None:
-    answers = of_people([0.9] * 5 + [0.5], [0.9] * 5 + [0.5])
-    some = answers.some((answers.worker < 5) | (np.cumsum(answers.worker == 5) <= 6))
-    assert reliability_warnings(found(some), some, SURE) == []
+@pytest.mark.parametrize(
+    ("rate", "number", "others", "named"), [(0.0, 9, 5, 0), (0.0, 10, 5, 1), (0.4, 100, 5, 1), (0.4, 100, 300, 0)]
+)
+def test_nobody_is_named_by_nine_answers_or_by_chance(rate: float, number: int, others: int, named: int) -> None:
+    answers = of_people([0.9] * others + [rate], [0.9] * others + [rate])
+    some = answers.some((answers.worker < others) | (np.cumsum(answers.worker == others) <= number))
+    assert len(reliability_warnings(found(some), some, SURE)) == named
 
 
 @pytest.mark.parametrize(("rate", "number"), [(0.5, 1), (0.85, 0)])

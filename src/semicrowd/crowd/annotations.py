@@ -167,20 +167,11 @@ class PairAnnotations:
 
     @classmethod
     def from_arrays(
-        cls,
-        i: ArrayLike,
-        j: ArrayLike,
-        worker: ArrayLike,
-        label: ArrayLike,
-        *,
-        num_items: int,
-        task: ArrayLike | None = None,
-        worker_names: Sequence[str] | None = None,
-        true_sensitivity: ArrayLike | None = None,
-        true_specificity: ArrayLike | None = None,
-        simulated: bool = False,
-        source: str = "arrays",
-    ) -> "PairAnnotations":
+        cls, i: ArrayLike, j: ArrayLike, worker: ArrayLike, label: ArrayLike, *, num_items: int,
+        task: ArrayLike | None = None, worker_names: Sequence[str] | None = None,
+        true_sensitivity: ArrayLike | None = None, true_specificity: ArrayLike | None = None,
+        simulated: bool = False, source: str = "arrays",
+    ) -> "PairAnnotations":  # fmt: skip
         """Make an object from arrays, after checking them.
 
         Parameters

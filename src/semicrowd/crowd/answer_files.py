@@ -87,10 +87,7 @@ class AnswerTable:
             raise UserError(f"{source}: no column {lost} (annotations.columns); it has {', '.join(header)}")
         there = {name: header.index(own) for name, own in renamed.items() if own in header}
         if not any(set(form) <= there.keys() for form in (PAIRS, GROUPS, CLASSES)):
-            example = ", ".join(f"{name}: {own}" for name, own in zip(_OF_ARRAY[min(max(len(header), 3), 4)], header,
-                                                                      strict=False))  # fmt: skip
-            raise UserError(f"{source}: columns {', '.join(header)}; expected {_EXPECTED}; if they have other names: "
-                            f'"annotations.columns={{{example}}}", in Python columns=')
+            raise UserError(f"{source}: {_no_form(frame, header, there, unit == 'line')}; expected {_EXPECTED}")
         cells = {name: as_text(frame.iloc[:, at]) for name, at in there.items()}
         kept = np.logical_or.reduce([column != "" for column in cells.values()])  # not the empty lines at the end
         if not kept.any():
@@ -218,13 +215,19 @@ def tables_of(answers: Any, columns: Mapping[str, str] | None = None, name: str 
 
 
 def joined(parts: Sequence[PairAnnotations]) -> PairAnnotations:
-    """The answers of several files about the same items; people with the same name are the same person."""
-    if len(parts) == 1:
-        return parts[0]
+    """The answers of files about the same items; people of one name are one person, and a note counts equal rows."""
     names = list(dict.fromkeys(name for part in parts for name in part.worker_names))
     number_of = {name: number for number, name in enumerate(names)}
-    worker = [np.array([number_of[name] for name in part.worker_names])[part.worker] for part in parts]
+    worker = np.concatenate([np.array([number_of[name] for name in part.worker_names])[part.worker] for part in parts])
     i, j, label = (np.concatenate([getattr(part, name) for part in parts]) for name in ("i", "j", "label"))
+    notes = [note for part in parts for note in part.notes]
+    source = " and ".join(part.source for part in parts)
+    # A task has the same number each time that its file is given.
+    own = np.concatenate([np.full(part.num_pairs, -1) if part.task is None else part.task for part in parts])
+    rows = pd.DataFrame({"i": np.minimum(i, j), "j": np.maximum(i, j), "worker": worker, "label": label, "task": own})
+    if repeated := int(rows.duplicated().sum()):
+        notes.append(f"{source}: {repeated:,} of {len(rows):,} answers repeat another (the same person, pair, label "
+                     "and task): each counts; remove rows that are there by mistake, and give a file once")  # fmt: skip
     task = None
     if any(part.task is not None for part in parts):
         tasks, number = [], 0
@@ -233,10 +236,9 @@ def joined(parts: Sequence[PairAnnotations]) -> PairAnnotations:
             number = int(tasks[-1].max()) + 1
         task = np.concatenate(tasks)
     answers = PairAnnotations.from_arrays(
-        i, j, np.concatenate(worker), label, task=task, num_items=parts[0].num_items, worker_names=names,
-        source=" and ".join(part.source for part in parts),
+        i, j, worker, label, task=task, num_items=parts[0].num_items, worker_names=names, source=source,
     )  # fmt: skip
-    return replace(answers, notes=tuple(note for part in parts for note in part.notes))
+    return replace(answers, notes=tuple(notes))
 
 
 def _read(path: Path) -> pd.DataFrame:
@@ -253,8 +255,31 @@ def _read(path: Path) -> pd.DataFrame:
                 encoding="utf-8-sig", sep="\t" if path.suffix.lower() == ".tsv" else ",",
             )  # fmt: skip
     except (OSError, ValueError, ImportError, pd.errors.ParserError, pd.errors.ParserWarning) as error:
-        raise UserError(f"{path}: cannot be read as answers: {' '.join(str(error).split())}; expected {_EXPECTED}"
-                        ) from error
+        raise UserError(f"{path}: cannot be read as answers: {' '.join(str(error).split())}; expected "
+                        f"comma-separated csv, tsv or parquet with columns {_EXPECTED}") from error
+
+
+def _no_form(frame: pd.DataFrame, header: list[str], there: Mapping[str, int], of_file: bool) -> str:
+    """Why the columns are none of the forms: the separator, no header, a missing column, or (to paste) other names."""
+    if len(header) == 1 and (sign := next((sign for sign in ";\t|," if sign in header[0]), None)):
+        separator = {"\t": "tabs"}.get(sign, repr(sign))
+        return f"its cells are separated by {separator}; answers are comma-separated csv, tsv or parquet"
+    if of_file and any(own.casefold() in _LABELS or own in as_text(frame.iloc[:, k]) for k, own in enumerate(header)):
+        return f"is the first line, {', '.join(header)}, a header? It has to be the names of the columns"
+    form = max((PAIRS, CLASSES, GROUPS), key=lambda one: len(there.keys() & set(one)))
+    taken = (*COLUMNS, *(header[at] for at in there.values()))
+    free = [own for own in header if own not in taken and not own.startswith("Unnamed: ")]
+    needed = [name for name in (*form[:-1], "worker", form[-1]) if name not in there]
+    if len(free) < len(needed):  # then all answers are of one person
+        needed = [name for name in form if name not in there]
+    if len(free) < len(needed):
+        return f"no column {', '.join(needed)}; it has {', '.join(header)}"
+    names = {name: header[at] for name, at in there.items() if header[at] != name}
+    names |= dict(zip(needed, free, strict=False))
+    pasted = ", ".join(f"{name}: {own if own.isidentifier() and own.isascii() else repr(own)}"
+                       for name, own in names.items())  # fmt: skip
+    return (f'columns {", ".join(header)}; if they have other names: "annotations.columns={{{pasted}}}", in Python '
+            "columns=")  # fmt: skip
 
 
 def _of_array(answers: Any, name: str) -> pd.DataFrame:

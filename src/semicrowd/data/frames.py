@@ -55,7 +55,7 @@ def read_frame(path: Path, texts: Collection[str] = (), read_csv: Mapping[str, A
     check_exists(path)
     suffix = path.suffix.lower()
     if suffix not in (*TEXT_FILES, ".parquet", ".xlsx", ".npy", ".npz"):
-        hint = "; pictures in a folder are data=images" if path.is_dir() else ""
+        hint = "; a run of pictures is trained with data=images" if path.is_dir() else ""
         raise UserError(f"{path}: expected {EXPECTED}{hint}; {PAGE}")
     check_is_file(path, EXPECTED)
     if read_csv and suffix not in TEXT_FILES:
@@ -101,9 +101,10 @@ def _read_csv(path: Path, texts: Collection[str], keywords: dict[str, Any]) -> p
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", pd.errors.ParserWarning)
         names = [str(name) for name in pd.read_csv(path, **keywords, nrows=0).columns]
-    if len(names) == 1 and (others := [one for one in ";\t|" if one in names[0]]):
-        raise UserError(f"{path}: one column, {names[0][:50]!r}; expected cells between commas, or another separator: "
-                        f"'data.read_csv={{sep: \"{others[0]}\"}}'; {PAGE}")  # fmt: skip
+    if len(names) == 1 and (others := [one for one in ";\t|," if one in names[0] and one != keywords["sep"]]):
+        raise UserError(f"{path}: one column, {names[0][:50]!r}; its cells are separated by "
+                        f"{others[0]!r}, expected {keywords['sep']!r} (a run is trained with another separator by "
+                        f"'data.read_csv={{sep: \"{others[0]}\"}}'); {PAGE}")  # fmt: skip
     if pd.to_numeric(pd.Series(names), errors="coerce").notna().all():
         raise UserError(f"{path}: the first line has only numbers; expected a header with the columns' names; {PAGE}")
     with warnings.catch_warnings():

@@ -66,11 +66,7 @@ def _warned(answers: PairAnnotations) -> PairAnnotations:
 
 
 def read_answers(
-    answers: Any,
-    *,
-    columns: Mapping[str, str] | None = None,
-    items: Any = None,
-    errors: str = "raise",
+    answers: Any, *, columns: Mapping[str, str] | None = None, items: Any = None, errors: str = "raise"
 ) -> pd.DataFrame:
     """Answers as ``fit(X, pairs=…)`` takes them: a row for each answer about a pair of items.
 

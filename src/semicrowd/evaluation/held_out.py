@@ -13,13 +13,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.crowd.two_coin import (
-    FLAT_PRIOR,
-    answer_chances,
-    answers_without_clusters,
-    fit_rates,
-    hits_and_misses,
-)
+from semicrowd.crowd.two_coin import FLAT_PRIOR, answer_chances, answers_without_clusters, fit_rates, hits_and_misses
 from semicrowd.expfam.shared_prior import common_beta
 from semicrowd.random import stream
 from semicrowd.result import MIN_ANSWERS

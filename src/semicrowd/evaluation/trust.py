@@ -6,7 +6,7 @@ A run logs the list and writes it into its page, and its length into metrics.jso
 from collections.abc import Iterator, Mapping
 
 import numpy as np
-from scipy.special import polygamma
+from scipy.special import ndtri, polygamma
 from sklearn.metrics import adjusted_rand_score
 
 from semicrowd.crowd.annotations import PairAnnotations
@@ -29,12 +29,12 @@ _NEARLY = 3.0
 _DOUBT = 0.1
 #: The mean weight of the answers is not distinguished from 0 within this many standard errors.
 _NOISE = 2.0
-#: Half the width of a 90 % interval, in standard deviations.
-_NINETY = 1.645
+#: Probability with which somebody is named by chance, divided by the number of people who are judged.
+_LEVEL = 0.05
 #: A person may as well guess if sensitivity + specificity − 1 is surely below this; 0: random answers, 1: perfect ones.
 _NOTHING = 0.3
-#: Probability of an answer, whatever the two items are, from which on it counts as nearly always given.
-_ALWAYS = 0.8
+#: Share of a person's answers from which on one of the two words counts as nearly always given.
+_ALWAYS = 0.9
 
 
 def reliability_warnings(
@@ -147,34 +147,33 @@ def _close(verdict: Verdict) -> Iterator[str]:
 
 
 def _people(result: Result, answers: PairAnnotations) -> Iterator[str]:
-    """Lines that name people who answer inverted, always in the same way, or at random.
+    """Lines that name people who answer inverted, nearly always in the same way, or at random.
 
-    The measure is Youden's: sensitivity + specificity − 1, with the upper end of its 90 % interval. For a method
-    without a posterior, the variance is an upper bound: that of two shares of half the answers each.
+    The measure is Youden's, sensitivity + specificity − 1, and the upper end of its interval: inverted below 0, of no
+    use below :data:`_NOTHING`. Only people with :data:`MIN_ANSWERS` answers are judged, each at 5 % divided by their
+    number (Bonferroni). For a method without a posterior, the variance is an upper bound: that of two shares of half
+    the answers each.
     """
-    if result.workers is None:
+    count = np.bincount(answers.worker, minlength=answers.num_annotators)
+    judged = count >= MIN_ANSWERS
+    if result.workers is None or not judged.any():
         return
-    count = np.maximum(np.bincount(answers.worker, minlength=answers.num_annotators), 1)
     rates = np.stack([one[result.best] for one in result.workers.mean()])
     variance = np.zeros(len(count))
     for shape in (result.workers.sensitivity[result.best], result.workers.specificity[result.best]):
-        a, b = shape[:, 0], shape[:, 1]
-        beta = a * b / ((a + b) ** 2 * (a + b + 1))
-        variance += np.where(np.isfinite(beta), beta, 0.5 / count)
+        beta = shape.prod(-1) / (shape.sum(-1) ** 2 * (shape.sum(-1) + 1))
+        variance += np.where(np.isfinite(beta), beta, 0.5 / np.maximum(count, 1))
     youden = rates.sum(0) - 1
-    high = youden + _NINETY * np.sqrt(variance)
+    high = youden - ndtri(_LEVEL / judged.sum()) * np.sqrt(variance)
     inverted = (high < 0) & (youden < -_NOTHING)
-    says_same = np.stack([rates[0], 1 - rates[1]])  # about two items of one class, and of two classes
-    same, different = says_same.min(0) > _ALWAYS, says_same.max(0) < 1 - _ALWAYS
-    low = "their answers hardly count; ask them how they understood the question, or do not ask them again"
-    for who, what, advice in (
-        (inverted & ~same & ~different, "inverted", "were 'same' and 'different' mixed up? The fit reads these "
-         "answers as their opposite; explain the question before you ask again"),
-        ((high < _NOTHING) & same, "nearly always 'same'", low),
-        ((high < _NOTHING) & different, "nearly always 'different'", low),
-        ((high < _NOTHING) & ~inverted & ~same & ~different, "as if guessing", low),
-    ):  # fmt: skip
-        if who.any():
-            named = [f"{answers.worker_names[m]} ({rates[0, m]:.0%} right about pairs of one class, {rates[1, m]:.0%} "
-                     f"about pairs of two)" for m in np.flatnonzero(who)]  # fmt: skip
-            yield f"people who answer {what}: {listed(named, 10)}; {advice}"
+    same = np.bincount(answers.worker, answers.label, len(count)) / np.maximum(count, 1)
+    how = np.select([inverted, same >= _ALWAYS, same <= 1 - _ALWAYS],
+                    ["inverted", "nearly always 'same'", "nearly always 'different'"], "as if guessing")  # fmt: skip
+    useless = judged & (high < _NOTHING)
+    for kind in np.unique(how[useless]):
+        advice = ("ask them how they understood the question, or do not ask them again; their answers hardly count"
+                  if kind != "inverted" else "explain the question before you ask them again (were 'same' and "
+                  "'different' mixed up?); their answers are read as the opposite")  # fmt: skip
+        named = [f"{answers.worker_names[m]} (right about {rates[0, m]:.0%} of the pairs of one class, "
+                 f"{rates[1, m]:.0%} of those of two classes)" for m in np.flatnonzero(useless & (how == kind))]
+        yield f"people who answer {kind}: {advice}: {listed(named, 10)}"
