@@ -12,7 +12,7 @@ from typing import Any
 
 from omegaconf import DictConfig, open_dict
 
-from reproduction.commandline import without_traceback
+from reproduction.commandline import mistake_in, without_traceback
 from semicrowd.errors import UserError
 from semicrowd.files import check_exists, expanded
 
@@ -86,74 +86,41 @@ def _seeds(argument: str) -> str:
 def train(cfg: DictConfig) -> dict[str, float] | None:
     """One run, or one job of a sweep: data, answers, model, fit, scores, files, tracking. What Hydra calls.
 
-    Returns the content of metrics.json; None in all but the first of several processes that train together.
-
-    Raises
-    ------
-    SystemExit
-        With code 2 after a line about what the user can correct.
-    UserError
-        The same in a sweep, whose other jobs go on.
+    Returns the content of metrics.json; None in all but the first of several processes that train together. What the
+    user can correct is a line and exit code 2; in a sweep, whose other jobs go on, a :class:`UserError`.
     """
+    from filelock import FileLock, Timeout
     from hydra.core.hydra_config import HydraConfig
     from hydra.types import RunMode
 
+    folder = Path(HydraConfig.get().runtime.output_dir)
+    lock = FileLock(folder / ".hydra" / "lock", timeout=0)
     main_thread = threading.current_thread() is threading.main_thread()
-    before = signal.signal(signal.SIGTERM, _interrupt) if main_thread else None
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler) if main_thread else None
     try:
+        if not _rank():
+            lock.acquire()
         return _train(cfg)
     except Exception as error:
-        mistake = mistake_in(error)
+        other = f"{folder}: another run is writing into this folder; expected another hydra.run.dir"
+        mistake = UserError(other) if isinstance(error, Timeout) else mistake_in(error)
         if mistake is None:
             raise
         if HydraConfig.get().mode == RunMode.MULTIRUN:
             raise mistake from None
         if not _rank():  # the first process of several says it
             print(f"error: {mistake}", file=sys.stderr)
-            folder = Path(HydraConfig.get().runtime.output_dir)
-            if {path.name for path in folder.iterdir()} <= _BEFORE_THE_FIT:
+            if lock.is_locked and {path.name for path in folder.iterdir()} <= _BEFORE_THE_FIT:
                 shutil.rmtree(folder)
         raise SystemExit(2) from None
     finally:
+        lock.release()
         if main_thread:
             signal.signal(signal.SIGTERM, before)
 
 
-def _interrupt(*_: object) -> None:
-    raise KeyboardInterrupt
-
-
-def mistake_in(error: BaseException) -> UserError | None:
-    """What the user can correct; None for an error of the program.
-
-    Those are a :class:`UserError`, scikit-learn's refusal of a parameter, a missing extra, and an argument that a
-    class or function does not have, as Hydra says it when it makes an object.
-    """
-    from hydra.errors import InstantiationException
-    from omegaconf.errors import OmegaConfBaseException
-    from sklearn.utils._param_validation import InvalidParameterError
-
-    from semicrowd.errors import naming_extras
-
-    if isinstance(error, InstantiationException) and error.__cause__ is not None:
-        unknown = "unexpected keyword argument" in str(error.__cause__)  # of a class or function
-        return UserError(error) if unknown else mistake_in(error.__cause__)
-    if isinstance(error, UserError):
-        return error
-    if isinstance(error, InvalidParameterError | OmegaConfBaseException | InstantiationException):
-        return UserError(error)
-    if isinstance(error, ModuleNotFoundError):
-        try:
-            with naming_extras():
-                raise error
-        except UserError as missing:
-            return missing
-        except ModuleNotFoundError:
-            return None
-    return None
-
-
 def _train(cfg: DictConfig) -> dict[str, float] | None:
+    from hydra.core.hydra_config import HydraConfig
     from hydra.utils import instantiate
 
     from reproduction import run, tracking
@@ -166,6 +133,9 @@ def _train(cfg: DictConfig) -> dict[str, float] | None:
     if _rank():  # the first process of several writes and tracks
         run.fit(instantiate(cfg.model, _convert_="all"), data, answers, cfg.ckpt_path)
         return None
+    choices, given = HydraConfig.get().runtime.choices, HydraConfig.get().overrides.task
+    if choices["data"] == "pinwheel" and not any(one.lstrip("+").startswith(("data", "experiment")) for one in given):
+        print(f"note: no data given: an example, data=pinwheel, by model={choices['model']}", file=sys.stderr)
     for note in (*data.notes, *(() if answers is None else answers.notes)):
         print(f"note: {note}", file=sys.stderr)
     this = run.Run.begin(cfg, data, answers)

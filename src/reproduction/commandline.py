@@ -14,11 +14,12 @@ from functools import wraps
 from pathlib import Path
 from typing import ParamSpec, TextIO
 
-from semicrowd.errors import UserError, naming_extras
+from semicrowd.errors import UserError, missing_extra
 
 _Arguments = ParamSpec("_Arguments")
-#: How a person starts a training: the installed package has the configuration files inside.
-PROGRAM = "semicrowd train" if (Path(__file__).parent / "conf").is_dir() else "python src/train.py"
+_SCRIPT = Path(__file__).resolve().parents[1] / "train.py"
+#: How a person starts a training in this folder.
+PROGRAM = "python src/train.py" if Path("src/train.py").resolve() == _SCRIPT else "semicrowd train"
 #: Exit code if the reader of the output has gone: that which a shell reports for a program ended by SIGPIPE.
 _UNREAD = 128 + signal.SIGPIPE
 
@@ -39,16 +40,12 @@ def without_traceback(main: Callable[_Arguments, int]) -> Callable[_Arguments, i
         _name_the_user()
         try:
             try:
-                with naming_extras():
-                    return main(*args, **options)
+                return main(*args, **options)
             finally:
                 sys.stdout.flush()  # while what goes wrong with it can still be caught
         except KeyboardInterrupt:
             print("interrupted", file=sys.stderr)
             return 130
-        except UserError as error:
-            print(f"error: {error}", file=sys.stderr)
-            return 2
         except SystemExit as error:  # rich makes one of a pipe that nobody reads
             if isinstance(error.__context__, BrokenPipeError):
                 return _UNREAD
@@ -60,8 +57,35 @@ def without_traceback(main: Callable[_Arguments, int]) -> Callable[_Arguments, i
             for stream in unread:  # what is left to write goes nowhere
                 os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
             return _UNREAD
+        except Exception as error:
+            mistake = mistake_in(error)
+            if mistake is None:
+                raise
+            print(f"error: {mistake}", file=sys.stderr)
+            return 2
 
     return run
+
+
+def mistake_in(error: BaseException) -> UserError | None:
+    """What the user can correct; None for an error of the program.
+
+    Those are a :class:`UserError`, scikit-learn's refusal of a parameter, a missing extra, and an argument that a
+    class or function does not have, as Hydra says it when it makes an object.
+    """
+    if isinstance(error, UserError):
+        return error
+    if isinstance(error, ModuleNotFoundError):
+        return missing_extra(error)
+    from hydra.errors import InstantiationException
+    from omegaconf.errors import OmegaConfBaseException
+    from sklearn.utils._param_validation import InvalidParameterError
+
+    if isinstance(error, InstantiationException) and error.__cause__ is not None:
+        unknown = "unexpected keyword argument" in str(error.__cause__)  # of a class or function
+        return UserError(error) if unknown else mistake_in(error.__cause__)
+    known = isinstance(error, InvalidParameterError | OmegaConfBaseException | InstantiationException)
+    return UserError(error) if known else None
 
 
 def _name_the_user() -> None:

@@ -17,12 +17,20 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
 from semicrowd.errors import UserError
 from semicrowd.evaluation.scores import Evaluation, Likeliest
-from semicrowd.files import protected, read_object, write_arrays, write_csv, write_json, write_text
-from semicrowd.result import Assignment, Samples
+from semicrowd.files import MODEL, protected, read_object, write_arrays, write_csv, write_json, write_text
+from semicrowd.result import Assignment
 
 CONFIG = "config.yaml"
 METRICS = "metrics.json"
 ASSIGNMENTS = "assignments.csv"
+#: What the next run into a folder removes; config.yaml, provenance.json and questions.csv it writes in any case.
+OF_A_RUN = (
+    METRICS, ASSIGNMENTS, MODEL, "report.html", "annotations.csv", "candidates.csv", "chains.csv", "curves.csv",
+    "likeliest.npz", "partitions.npz", "restart_assignments.npz", "restarts.csv", "snapshots.npz",
+    "test_assignments.csv", "warnings.json", "workers.csv", "checkpoints/last.ckpt",
+    "figures/clusters.png", "figures/curves.png", "figures/latent.png", "figures/likeliest.png", "figures/restarts.png",
+    "figures/samples.png", "figures/training_samples.png", "figures/workers.png",
+)  # fmt: skip
 _PACKAGES = ("semicrowd", "torch", "pytorch-lightning", "numpy", "scipy", "scikit-learn", "hydra-core")
 #: Largest N for which every restart's clusters are kept.
 _MOST_ITEMS = 10_000
@@ -188,8 +196,11 @@ def write_results(
         write_csv(folder / "workers.csv", list(result.workers), rounded)
     if result.restart_scores:
         _write_restarts(folder, result)
-    if result.found.samples is not None:
-        _write_samples(folder, result.found.samples)
+    if (samples := result.found.samples) is not None:
+        chains = samples.chains.to_csv(index=False, float_format="%.9g", lineterminator="\n")
+        write_text(folder / "chains.csv", chains)
+        names_of = ("partitions", "chain", "sweep", "kept")
+        write_arrays(folder / "partitions.npz", {name: getattr(samples, name) for name in names_of})
     if (verdict := result.found.verdict) is not None:
         # The column winner is 1 for the selected candidate, else 0.
         marked = verdict.table.assign(winner=(verdict.table["candidate"] == verdict.winner).astype(int))
@@ -230,9 +241,3 @@ def _write_restarts(folder: Path, result: Evaluation) -> None:
     if restarts > 1 and items <= _MOST_ITEMS:
         clusters = result.found.restarts.clusters.astype(np.int16)
         write_arrays(folder / "restart_assignments.npz", {"clusters": clusters})
-
-
-def _write_samples(folder: Path, samples: Samples) -> None:
-    write_text(folder / "chains.csv", samples.chains.to_csv(index=False, float_format="%.9g", lineterminator="\n"))
-    names = ("partitions", "chain", "sweep", "kept")
-    write_arrays(folder / "partitions.npz", {name: getattr(samples, name) for name in names})

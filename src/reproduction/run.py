@@ -20,6 +20,7 @@ from omegaconf import DictConfig, OmegaConf
 from reproduction.commandline import PROGRAM
 from reproduction.files import (
     METRICS,
+    OF_A_RUN,
     check_finished,
     provenance,
     read_config,
@@ -130,8 +131,12 @@ class Run:
         folder = Path(hydra.runtime.output_dir)
         overrides = list(hydra.overrides.task)
         choices = {name: one for name, one in hydra.runtime.choices.items() if not name.startswith("hydra/")}
-        (folder / METRICS).unlink(missing_ok=True)  # of an earlier run in this folder: what it says is no longer so
-        origin = provenance(shlex.join([*PROGRAM.split(), *overrides]), overrides, data, answers)
+        if (folder / PROVENANCE).exists():  # of an earlier run, whose other files say nothing about this one
+            for path in map(folder.joinpath, OF_A_RUN):
+                if cfg.ckpt_path is None or path.resolve() != Path(cfg.ckpt_path).resolve():
+                    path.unlink(missing_ok=True)
+        place = [one for one in hydra.overrides.hydra if one.startswith("hydra.run.dir=")]
+        origin = provenance(shlex.join([*PROGRAM.split(), *overrides, *place]), overrides, data, answers)
         write_json(folder / PROVENANCE, origin)
         if answers is not None:
             answer_files.write(answers, folder / "annotations.csv")
@@ -182,7 +187,10 @@ class Run:
         }  # fmt: skip
         more = [name for name in scores if name.startswith(("clusters/probability_", "samples/", "chains/"))]
         metrics = {name: scores[name] for name in (*_ORDER, *more) if name in scores}
-        likeliest = _likeliest(result, data)
+        likeliest = None
+        if data.image_shape is not None:
+            images = (result.found.final, data.features) if test is None or unseen is None else (test, unseen)
+            likeliest = Likeliest.of(*images)
         write_config(self.folder, self.content, model.params_, self.choices)
         write_curves(self.folder, model.history_)
         write_results(self.folder, result, answers, self.warnings, likeliest, data.names)
@@ -245,23 +253,9 @@ def run_name(content: Mapping[str, Any], choices: Mapping[str, str], overrides: 
         paths = settings.get("path")
         files = [paths] if isinstance(paths, str) else paths or []
         called.append(" + ".join(Path(one).name for one in files) or str(settings.get("which") or choices[group]))
-    own = [one.lstrip("+").partition(".")[2] for one in overrides if _own(one)]
+    own = [setting for group, _, setting in (one.lstrip("+").partition(".") for one in overrides)
+           if group in ("model", "annotations") and setting.partition("=")[0] not in ("path", "columns")]  # fmt: skip
     return " ".join([*called, *own, f"seed {content['seed']}"])
-
-
-def _own(override: str) -> bool:
-    """Whether an override is of the model or the answers, and worth a word in the run's name."""
-    name = override.lstrip("+").partition("=")[0]
-    return name.startswith(("model.", "annotations.")) and name not in ("annotations.path", "annotations.columns")
-
-
-def _likeliest(result: Evaluation, data: Dataset) -> Likeliest | None:
-    """The likeliest images of each cluster, of the test items if they have clusters, else of the training items."""
-    if data.image_shape is None:
-        return None
-    if result.test is not None and data.test_features is not None:
-        return Likeliest.of(result.test, data.test_features)
-    return Likeliest.of(result.found.final, data.features)
 
 
 def write_page(

@@ -73,9 +73,14 @@ def naming_extras() -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        module = (error.name or "").partition(".")[0]
-        for extra, modules in EXTRAS.items():
-            if module in modules:
-                how = f"install it with pip install 'semicrowd[{extra}]'"
-                raise UserError(f"{module} is not installed; {how}") from error
+        if (mistake := missing_extra(error)) is not None:
+            raise mistake from error
         raise
+
+
+def missing_extra(error: ModuleNotFoundError) -> UserError | None:
+    """How to install a module of :data:`EXTRAS`; None for another one."""
+    module = (error.name or "").partition(".")[0]
+    extra = next((extra for extra, modules in EXTRAS.items() if module in modules), None)
+    how = f"install it with pip install 'semicrowd[{extra}]'"
+    return None if extra is None else UserError(f"{module} is not installed; {how}")

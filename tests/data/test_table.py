@@ -109,13 +109,14 @@ def _promising(shape: str) -> bytes:
 ROWS = "".join(f"{k},{k % 2}\n" for k in range(8))
 #: Content or options, and what the one line names.
 REFUSED: dict[str, tuple[str | bytes, dict[str, Any], list[str]]] = {
-    "unit": ("x,y\n17.5 cm,1\n18 cm,2\n17 cm,3\n", {}, ["column x", "17.5 cm", "table.md"]),
+    "unit": ("x,id\n17.5 cm,a\n18 cm,b\n17 cm,c\n", {}, ["id a, column x", "17.5 cm", "table.md"]),
     "decimal commas": ('x,y\n"1,5",1\n"2,5",2\n', {}, ["column x", "1,5"]),
     "a word among numbers": (f"x,y\n{ROWS}call us,1\n", {}, ["column x", "call us", "data.ignore=[x]"]),
-    "too large": ("x,y\n1,1e39\n2,3\n", {}, ["row 0, column y", "1e+39"]),
+    "too large": ("x,y\n1,1e39\n2,3\n", {}, ["line 2, column y", "1e+39"]),
     "longer row": ("x,y\n1,2\n3,4,5\n", {}, ["mine.csv"]),
     "open quote": ('x,y\n1,2\n3,"4\n' + "1,2\n" * 30_000, {}, ["mine.csv"]),
-    "id twice": ("x,id\n1,a\n2,b\n3,a\n", {}, ["row 2, column id", "row 0"]),
+    "id twice": ("x,id\n1,a\n2,b\n3,a\n", {}, ["line 4, column id", "line 2"]),
+    "another column of ids": ("x,ID\n1,a\n2,b\n", {}, ["column ID", "data.id=ID"]),
     "answers": ("i,j,worker,label\n1,2,ann,1\n", {}, ["i, j, label"]),
     "groups": ("item,worker,group\n1,ann,1\n", {}, ["item", "group"]),
     "no rows": ("x,y\n", {}, ["no rows"]),
@@ -213,6 +214,6 @@ def test_new_items_are_converted_as_those_of_the_fit(tmp_path: Path) -> None:
     assert named["x is empty"].tolist() == [0.0, 1.0]
     assert named[["size=38", "size=L", "size=M", "size=S"]].to_numpy().tolist() == [[1, 0, 0, 0], [0, 0, 0, 0]]
     assert named["day"].tolist() == [pd.Timestamp("2022-01-01").timestamp(), pd.Timestamp("2020-07-31").timestamp()]
-    for text, place in (("agreed,size,x\nTRUE,S,1\n", "day"), ("agreed,size,x,day\nTRUE,S,two,\n", "row 0, column x")):
+    for text, place in (("agreed,size,x\nTRUE,S,1\n", "day"), ("agreed,size,x,day\nTRUE,S,two,\n", "line 2, column x")):
         with pytest.raises(UserError, match=place):
             load_new_items(written(tmp_path, text), columns)

@@ -121,7 +121,7 @@ def test_a_data_frame_is_read_as_a_table_of_the_command_line_is(tmp_path: Path) 
             model.predict(wrong)
     with pytest.warns(UserWarning, match=r"column kind: A, c"):
         model.predict(pd.DataFrame({"kind": ["A", "a", "c"], "x": 1.0}))
-    with pytest.raises(UserError, match=r"^X, column y"):
+    with pytest.raises(UserError, match=r"^X, row 0, column y"):
         KMeansOnly(2).fit(pd.DataFrame({"x": [1, 0, 2, 3], "y": ["-x", "1", "2", "3"]}))
     with pytest.warns(UserWarning, match="column said"):
         KMeansOnly(2).fit(MIXED[["x"]].assign(said=[f"I said {k}" for k in range(12)]))

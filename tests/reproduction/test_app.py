@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from filelock import FileLock
 from sklearn.metrics import normalized_mutual_info_score
 
 import semicrowd
@@ -53,14 +54,14 @@ def test_arguments_before_hydra(
 
 
 @pytest.mark.usefixtures("table", "answers")
-def test_a_run_leaves_its_files_and_they_agree(train: Command, tmp_path: Path) -> None:
-    done = train(*OWN, *SHORT, "model.restarts=2")
+def test_a_run_leaves_its_files_which_agree_and_the_next_one_there_removes_them(train: Command, tmp_path: Path) -> None:
+    done = train(*OWN, *SHORT, "model.restarts=2", "figures=true")
     assert done.stderr == ""
     run = tmp_path / "run"
     assert {path.name for path in run.iterdir()} == {
-        ".hydra", "annotations.csv", "assignments.csv", "checkpoints", "config.yaml", "curves.csv", "metrics.json",
-        "model.pt", "provenance.json", "questions.csv", "report.html", "restart_assignments.npz", "restarts.csv",
-        "warnings.json", "workers.csv",
+        ".hydra", "annotations.csv", "assignments.csv", "checkpoints", "config.yaml", "curves.csv", "figures",
+        "metrics.json", "model.pt", "provenance.json", "questions.csv", "report.html", "restart_assignments.npz",
+        "restarts.csv", "warnings.json", "workers.csv",
     }  # fmt: skip
     metrics = metrics_of(run)
     splits = [f"{split}/{name}" for split in ("train", "annotated", "final") for name in _NAMES]
@@ -96,9 +97,19 @@ def test_a_run_leaves_its_files_and_they_agree(train: Command, tmp_path: Path) -
     assert [row["epoch"] for row in rows_of(run / "curves.csv")] == ["1", "2", "3"]
     provenance = json.loads((run / "provenance.json").read_text())
     assert "data.path=items.csv" in provenance["overrides"]
-    assert provenance["command"].endswith("model.restarts=2 logger=none figures=false verbose=false")
+    assert provenance["command"].endswith("model.restarts=2 figures=true logger=none verbose=false hydra.run.dir=run")
     assert provenance["annotations"]["num_pairs"] == 132
     assert [path.name for path in (run / "checkpoints").iterdir()] == ["last.ckpt"]
+
+    (run / "figures" / "mine.png").touch()
+    with FileLock(run / ".hydra" / "lock"):
+        refused(train(*OWN, code=2), "run")
+    assert metrics_of(run) == metrics
+    train("items.csv", "model=kmeans", "hydra.run.dir=run")
+    assert {path.name for path in run.rglob("*.*") if path.parent.name != ".hydra"} == {
+        ".hydra", "assignments.csv", "config.yaml", "metrics.json", "mine.png", "model.pt", "provenance.json",
+        "questions.csv", "report.html", "warnings.json",
+    }  # fmt: skip
 
 
 @pytest.mark.usefixtures("table", "answers")
@@ -106,9 +117,10 @@ def test_the_same_command_gives_the_same_bytes_and_a_checkpoint_goes_on(train: C
     files = ("assignments.csv", "curves.csv", "workers.csv")
     longer = ["model.epochs=4", "ckpt_path=first/checkpoints/last.ckpt"]
     results = {}
-    for folder, more in (("first", []), ("other", ["seed=1"]), ("again", []), ("on", longer), ("whole", longer[:1])):
+    for run, more in (("first", []), ("other", ["seed=1"]), ("again", []), ("on", longer), ("whole", longer[:1])):
+        folder = "first" if run == "on" else run
         train(*OWN, *SHORT, *more, f"hydra.run.dir={folder}")
-        results[folder] = [(tmp_path / folder / name).read_bytes() for name in files]
+        results[run] = [(tmp_path / folder / name).read_bytes() for name in files]
     assert results["first"] == results["again"] != results["other"]
     # The step sizes decrease with the number of epochs, so that a run of four has others from the first on.
     assert len(results["on"][1].splitlines()) == len(results["whole"][1].splitlines()) == 5
@@ -203,16 +215,12 @@ def test_a_messy_table_runs_from_the_two_files_alone_and_numbers_are_not_rounded
 @pytest.mark.parametrize(
     ("given", "named"),
     [
-        ("model=kmeans model.n_clusters=1", "n_clusters"),
-        ("model=kmeans +model.depth=3", "depth"),
-        ("model=kmeans n_classes=501", "n_clusters=501"),
-        ("model=mcvc annotations=none", "annotations=none"),
-        ("model=kmeans annotations=crowd", "annotations=crowd"),
-        ("model=kmeans ckpt_path=run/last.ckpt", "ckpt_path"),
-        ("answers.csv items.csv", "answers.csv"),
+        ("model=kmeans model.n_clusters=1", "n_clusters"), ("model=kmeans +model.depth=3", "depth"),
+        ("model=kmeans n_classes=501", "n_clusters=501"), ("model=mcvc annotations=none", "annotations=none"),
+        ("model=kmeans annotations=crowd", "annotations=crowd"), ("model=kmeans ckpt_path=run/last.ckpt", "ckpt_path"),
+        ("answers.csv items.csv", "answers.csv"), ("model=scdc trainer=ddp held_out=true", "held_out"),
         ("model=scdc model.n_clusters=4 ckpt_path=items.csv", "ckpt_path=items.csv"),
         ("model=kmeans seed=-1", "seed"), ("seed=3-1", "seed=3-1"), ("nowhere.csv", "nowhere.csv"),
-        ("model=scdc trainer=ddp held_out=true", "held_out"),
     ],
 )
 def test_a_mistake_is_one_line_and_leaves_no_folder(train: Command, tmp_path: Path, given: str, named: str) -> None:
@@ -251,5 +259,6 @@ def test_a_run_that_is_stopped_has_no_result_and_goes_on_from_its_checkpoint(
 def test_an_allocation_without_srun_is_one_process(train: Command) -> None:
     done = train("model=scdc", "model.init=cold", "model.epochs=1", SLURM_NTASKS="2", SLURM_JOB_ID="7",
                  SLURM_JOB_NAME="mine")  # fmt: skip
-    (note,) = done.stderr.splitlines()
-    assert "srun" in note
+    about_srun, about_data = done.stderr.splitlines()
+    assert "srun" in about_srun
+    assert "data=pinwheel" in about_data

@@ -1,5 +1,6 @@
 """New items through the command line, and the page of a run made anew."""
 
+import contextlib
 import csv
 import io
 from collections.abc import Sequence
@@ -10,8 +11,6 @@ import pytest
 import yaml
 from PIL import Image
 from sklearn.metrics import normalized_mutual_info_score
-
-import semicrowd
 
 from .conftest import Command, refused, rows_of
 
@@ -118,35 +117,30 @@ def test_new_pictures_are_seen_by_the_network_of_the_run(
     train("pictures", "answers.csv", "model=kmeans", "n_classes=2", "hydra.run.dir=run")
     rows = rows_of(tmp_path / "run" / "assignments.csv")
     refused(predict("run", "pictures/30.png", code=2), "pictures/30.png")
-    every = predict("run", "pictures")
-    found = list(csv.DictReader(every.stdout.splitlines()))
+    found = list(csv.DictReader(predict("run", "pictures").stdout.splitlines()))
     assert [row["cluster"] for row in found] == [row["cluster"] for row in rows]
     assert len({row["cluster"] for row in rows}) == 2
 
 
 @pytest.mark.usefixtures("table", "answers")
-def test_questions_are_asked_and_a_page_can_be_made_anew(train: Command, tmp_path: Path) -> None:
-    from reproduction.run import rebuild
+def test_a_method_of_answers_alone_asks_questions_has_a_page_and_places_no_new_items(
+    train: Command, predict: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from reproduction.report.engine import main
 
-    train("items.csv", "answers.csv", "model=kmeans", "questions=7", f"hydra.run.dir={tmp_path}/run")
+    train("items.csv", "answers.csv", "model=crowd_only", "n_classes=2", "questions=7", "hydra.run.dir=run")
+    refused(predict("run", "items.csv", code=2), "SignedSpectral")
     assert len(rows_of(tmp_path / "run" / "questions.csv")) == 7
     page = tmp_path / "run" / "report.html"
     text = page.read_text()
     assert "items.csv" in text
     page.unlink()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(tmp_path)
-        assert rebuild(Path("run")).read_text() == text
-        with (tmp_path / "items.csv").open("a") as file:
-            file.write("1,2,a\n")
-        with pytest.raises(semicrowd.UserError, match=r"items\.csv"):
-            rebuild(Path("run"))
-        with pytest.raises(semicrowd.UserError, match="nowhere"):
-            rebuild(Path("nowhere"))
-    assert page.read_text() == text
-
-
-@pytest.mark.usefixtures("table", "answers")
-def test_a_method_of_answers_alone_places_no_new_items(train: Command, predict: Command) -> None:
-    train("items.csv", "answers.csv", "model=crowd_only", "n_classes=2", "hydra.run.dir=run")
-    refused(predict("run", "items.csv", code=2), "SignedSpectral")
+    with contextlib.chdir(tmp_path):
+        assert main(["run"]) == 0
+        assert page.read_text() == text
+        Path("items.csv").write_text(Path("items.csv").read_text() + "1,2,a\n")
+        assert main(["run"]) == 2
+        Path("items.csv").unlink()
+        assert main(["run"]) == main(["nowhere"]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert all(name in line for name, line in zip(("items.csv", "items.csv", "nowhere"), lines, strict=True))

@@ -122,7 +122,12 @@ def file(
     if path is None:
         raise UserError("annotations=file: annotations.path is missing; expected a file of answers")
     paths = [path] if isinstance(path, str | Path) else list(path)
-    return joined([one.about(data.names or data.num_items, errors) for one in tables_of(paths, columns)])
+    tables = tables_of(paths, columns)
+    for one in tables:
+        if data.names is None and not any(cell.isdecimal() for cell in one.columns[one.form[0]]):
+            raise UserError(f"{one.source}, column {one.form[0]}: has names, but data={data.name} has no ids; expected "
+                            "rows from 0, or a column id in the table (or the name of one, data.id)")  # fmt: skip
+    return joined([one.about(data.names or data.num_items, errors) for one in tables])
 
 
 def _labels(data: Dataset) -> np.ndarray:

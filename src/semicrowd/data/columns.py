@@ -19,7 +19,7 @@ from jaxtyping import Float
 from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OneHotEncoder
 
-from semicrowd.data.frames import PAGE
+from semicrowd.data.frames import PAGE, place
 from semicrowd.errors import UserError, listed
 
 NUMBER, DATE, CATEGORY = "number", "date", "category"
@@ -135,7 +135,7 @@ class Columns:
             raise UserError(f"{where}: no column {listed(missing)}, with which the run was trained; it has "
                             f"{', '.join(map(str, frame.columns))[:200]}")  # fmt: skip
         if not self.named:
-            return _checked(frame.to_numpy(np.float64), list(frame.columns), where), ()
+            return _checked(frame.to_numpy(np.float64), list(frame.columns), frame.index, where), ()
         frame, parts, notes = _cleaned(frame[[one.name for one in self.columns]]), [], []
         for one in self.columns:
             cells = frame[one.name]
@@ -149,7 +149,8 @@ class Columns:
             if unknown := sorted(set(texts.ravel()) - set(one.values)):
                 notes.append(f"column {one.name}: {listed(unknown, 3)} is none of the categories of the fit; all of "
                              "them are 0")  # fmt: skip
-        return _checked(np.hstack(parts), [name for name, _, gap in self.parts if not gap], where), tuple(notes)
+        names = [name for name, _, gap in self.parts if not gap]
+        return _checked(np.hstack(parts), names, frame.index, where), tuple(notes)
 
     def fill(self, features: Float[np.ndarray, "N D"]) -> Float[np.ndarray, "N F"]:
         """Replace missing numbers by medians, and append the features that mark them (1 where one was missing)."""
@@ -165,10 +166,10 @@ class Columns:
         return replace(self, filled=True)
 
 
-def _checked(features: Float[np.ndarray, "N D"], names: list[str], where: str) -> Float[np.ndarray, "N D"]:
+def _checked(features: np.ndarray, names: list[str], rows: pd.Index, where: str) -> np.ndarray:
     for row, column in np.argwhere(np.abs(features) > LARGEST)[:1].tolist():
-        raise UserError(f"{where}, row {row}, column {names[column]}: {features[row, column]}; expected a number up to "
-                        f"{LARGEST:.0e}; {PAGE}")  # fmt: skip
+        raise UserError(f"{where}, {place(rows, row)}, column {names[column]}: {features[row, column]}; expected a "
+                        f"number up to {LARGEST:.0e}; {PAGE}")  # fmt: skip
     return features
 
 
@@ -203,11 +204,11 @@ def _column(name: str, cells: pd.Series, where: str) -> Column | str:
         return _of_numbers(Column(name, DATE, format=format), cells, where)
     units = texts[~numbers].map(lambda text: _UNIT.fullmatch(text) is not None)
     if (numbers.sum() + units.sum()) * 2 >= len(texts):
-        cell = texts[~numbers].iloc[0]
-        what = "a number with a unit or a decimal comma" if units.iloc[0] else "no number, as other cells are"
+        wrong = texts[~numbers]
+        what = "more than a number, or has a comma" if units.iloc[0] else "no number, as other cells are"
         out = f"X.drop(columns=['{name}'])" if where == IN_PYTHON else f"'data.ignore={as_list([name])}'"
-        raise UserError(f"{where}, column {name}: {cell[:50]!r} is {what}; expected numbers and empty cells alone, or "
-                        f"{out}; {PAGE}")  # fmt: skip
+        raise UserError(f"{where}, {place(wrong.index, 0)}, column {name}: {wrong.iloc[0][:50]!r} is {what}; expected "
+                        f"numbers and empty cells alone, or {out}; {PAGE}")  # fmt: skip
     different = texts.nunique()
     if different > _MOST_CATEGORIES or different > max(2, len(cells) // 2):
         return f"free text, {different} different ones in {len(cells)} rows"
@@ -252,8 +253,8 @@ def _numbers(cells: pd.Series, column: Column, where: str) -> Float[np.ndarray, 
         numbers = pd.to_numeric(plain, errors="coerce").to_numpy(np.float64, na_value=np.nan)
     wrong = np.flatnonzero(np.isnan(numbers) & cells.notna().to_numpy())
     if len(wrong):
-        raise UserError(f"{where}, row {wrong[0]}, column {column.name}: {str(cells.iloc[wrong[0]])[:50]}; expected a "
-                        f"{column.kind}; {PAGE}")  # fmt: skip
+        raise UserError(f"{where}, {place(cells.index, wrong[0])}, column {column.name}: "
+                        f"{str(cells.iloc[wrong[0]])[:50]}; expected a {column.kind}; {PAGE}")  # fmt: skip
     return numbers
 
 
@@ -263,10 +264,10 @@ def ids_of(cells: pd.Series, where: str) -> tuple[str, ...]:
     first: dict[str, int] = {}
     for row, name in enumerate(texts):
         if not name:
-            raise UserError(f"{where}, row {row}, column {cells.name}: empty; expected the item's id")
+            raise UserError(f"{where}, {place(cells.index, row)}, column {cells.name}: empty; expected the item's id")
         if name in first:
-            raise UserError(f"{where}, row {row}, column {cells.name}: {name[:50]} is the id of row {first[name]}, "
-                            "too; expected another one for each")  # fmt: skip
+            raise UserError(f"{where}, {place(cells.index, row)}, column {cells.name}: {name[:50]} is the id of "
+                            f"{place(cells.index, first[name])}, too; expected another one for each")  # fmt: skip
         first[name] = row
     return tuple(texts)
 

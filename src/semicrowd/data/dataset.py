@@ -76,18 +76,15 @@ class Dataset:
                 row, column = (int(x[0]) for x in np.nonzero(bad))
                 raise UserError(f"data={self.name}: {split}features, row {row}, column {column}: not a finite number")
             if labels is not None and (labels.shape != features.shape[:1] or labels.dtype != np.int64):
-                raise UserError(
-                    f"data={self.name}: {split}labels: expected {len(features)} int64, "
-                    f"got {labels.dtype} {list(labels.shape)}"
-                )
+                raise UserError(f"data={self.name}: {split}labels: expected {len(features)} int64, got {labels.dtype} "
+                                f"{list(labels.shape)}")  # fmt: skip
         for what, named in (("files", self.files), ("ids", self.ids)):
             if named is not None and len(named) != self.num_items:
                 raise UserError(f"data={self.name}: {what}: expected {self.num_items}, got {len(named)}")
         walk = self.sequence
         if walk is not None and (walk.shape != (self.num_items,) or walk.dtype != np.int64):
-            raise UserError(
-                f"data={self.name}: sequence: expected {self.num_items} int64, got {walk.dtype} {list(walk.shape)}"
-            )
+            raise UserError(f"data={self.name}: sequence: expected {self.num_items} int64, got {walk.dtype} "
+                            f"{list(walk.shape)}")  # fmt: skip
 
     def with_gaps_filled(self) -> Self:
         """A copy with missing values replaced by medians, and missing indicators; unchanged for data without
@@ -104,7 +101,8 @@ class Dataset:
         if self.columns is None:
             return ""
         first = np.argwhere(np.isnan(self.features))[:1].tolist()
-        return "".join(f"row {row}, column {self.columns.parts[column][0]}" for row, column in first)
+        rows = [f"row {n}" for n in range(self.num_items)] if self.ids is None else [f"id {name}" for name in self.ids]
+        return "".join(f"{rows[row]}, column {self.columns.parts[column][0]}" for row, column in first)
 
     @property
     def gaps(self) -> dict[str, np.ndarray]:

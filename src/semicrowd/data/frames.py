@@ -1,9 +1,6 @@
 """Tables in files (text with a header, .parquet, .xlsx, .npy, .npz) and data frames of other libraries, by pandas."""
 
-import tokenize
 import warnings
-import zipfile
-import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -45,7 +42,7 @@ def as_pandas(frame: Any) -> Any:
 
 
 def read_frame(path: Path, texts: Collection[str] = (), read_csv: Mapping[str, Any] | None = None) -> pd.DataFrame:
-    """The rows of a table file, by pandas.
+    """The rows of a table file, by pandas; those of a text are called by its lines (:func:`place`).
 
     Parameters
     ----------
@@ -90,6 +87,8 @@ def read_frame(path: Path, texts: Collection[str] = (), read_csv: Mapping[str, A
     frame.columns = [str(name).strip() for name in frame.columns]
     if not len(frame):
         raise UserError(f"{path}: no rows; expected one for each item after the header; {PAGE}")
+    if suffix in (*TEXT_FILES, ".xlsx") and not {"header", "skiprows", "comment", "names"} & {*(read_csv or {})}:
+        frame.index = pd.RangeIndex(2, len(frame) + 2, name="line")
     if len(twice := frame.columns[frame.columns.duplicated()]):
         raise UserError(f"{path}, column {twice[0]}: is there twice; expected a name of its own")
     return frame
@@ -110,6 +109,11 @@ def _read_csv(path: Path, texts: Collection[str], keywords: dict[str, Any]) -> p
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)  # a row with more cells than the header
         return pd.read_csv(path, **keywords)
+
+
+def place(rows: pd.Index, row: int | np.integer) -> str:
+    """What messages call a row, counted from 0: its id, the line of the file, or its number."""
+    return f"{rows.name or 'row'} {str(rows[row])[:50]}"
 
 
 def refuse_answers(columns: Iterable[Any], where: str) -> None:
@@ -200,8 +204,5 @@ def _refusing(path: Path) -> Iterator[None]:
             yield
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror or error}; expected {_EXPECTED_ARRAY}") from error
-    except (
-        ValueError, TypeError, EOFError, SyntaxError, RecursionError, MemoryError, OverflowError, KeyError,
-        AttributeError, NotImplementedError, RuntimeError, zipfile.BadZipFile, zlib.error, tokenize.TokenError,
-    ) as error:  # raised for damaged headers
+    except Exception as error:  # what a damaged header makes NumPy raise depends on where it is damaged
         raise UserError(f"{path}: not {_EXPECTED_ARRAY}") from error

@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import validate_params
 
 from semicrowd.data.columns import Columns, as_list, id_text, ids_of
 from semicrowd.data.dataset import Dataset
-from semicrowd.data.frames import EXPECTED, ID, LABEL, PAGE, SEQUENCE, TEXT_FILES, read_frame, refuse_answers
+from semicrowd.data.frames import EXPECTED, ID, LABEL, PAGE, SEQUENCE, TEXT_FILES, place, read_frame, refuse_answers
 from semicrowd.errors import UserError
 from semicrowd.files import expanded, sha256_of
 
@@ -62,9 +62,14 @@ def load_table(
     if roles and (most := roles.most_common(1)[0])[1] > 1:
         raise UserError(f"{path}, column {most[0]}: expected in one of data.ignore, data.id and data.label only")
     table = table.drop(columns=wanted["ignore"])
+    id_column = id or (ID if ID in table else None)
+    if id_column is None and (other := next((one for one in table if one.casefold() == ID), None)):
+        raise UserError(f"{path}, column {other}: expected the name {ID} for a column of ids, data.id={other}, or "
+                        f"'data.ignore=[{other}]'")  # fmt: skip
     ids = None
-    if (id_column := id or (ID if ID in table else None)) is not None:
+    if id_column is not None:
         ids = ids_of(table.pop(id_column), str(path))
+        table.index = pd.Index(ids, name=id_column)
     labels, class_names = _named(table, label or LABEL, path)
     sequence, _ = _named(table, SEQUENCE, path)
     columns, notes = Columns.of(table, str(path), id_column, named=named)
@@ -79,7 +84,10 @@ def load_table(
 def load_new_items(path: Path, columns: Columns, read_csv: Mapping[str, Any] | None = None) -> Dataset:
     """Load new items for a run that was trained on a table with these columns, which are matched by name."""
     table = read_frame(path, (columns.ids or ID,), read_csv if path.suffix.lower() in TEXT_FILES else None)
-    ids = ids_of(table[columns.ids], str(path)) if columns.ids is not None and columns.ids in table else None
+    ids = None
+    if columns.ids is not None and columns.ids in table:
+        ids = ids_of(table[columns.ids], str(path))
+        table.index = pd.Index(ids, name=columns.ids)
     if path.suffix.lower() == ".npy" or not columns.named:  # by position
         names = [one.name for one in columns.columns]
         if table.shape[1] != len(names):
@@ -96,8 +104,8 @@ def _named(table: pd.DataFrame, column: str, path: Path) -> tuple[np.ndarray | N
         return None, None
     texts = [id_text(cell) for cell in table.pop(column)]
     if "" in texts:
-        raise UserError(f"{path}, row {texts.index('')}, column {column}: empty; expected a {column} in every row, or "
-                        f"no such column; {PAGE}")  # fmt: skip
+        raise UserError(f"{path}, {place(table.index, texts.index(''))}, column {column}: empty; expected a {column} "
+                        f"in every row, or no such column; {PAGE}")  # fmt: skip
     try:
         return np.array(texts).astype(np.int64), None
     except (ValueError, OverflowError):
