@@ -1,8 +1,8 @@
-"""docs/results.md and the tables of other pages that quote it, of what recorded/ has: ``make results``.
+"""docs/results.md, and what README.md quotes of it, of what recorded/ has: ``make results``.
 
-Between ``<!-- results:NAME -->`` and ``<!-- /results -->`` of a page stands the template's block of that name. Only the
-list of records that are older than their method's files needs git; it is kept in recorded/stale.json. Nothing else
-depends on the machine, so that a test can render all pages again and compare.
+Between ``<!-- results:NAME -->`` and ``<!-- /results -->`` of README.md stands the template's block of that name. Only
+the list of records that are older than their method's files needs git; it is kept in recorded/stale.json. Nothing else
+depends on the machine, so that a test can render both pages again and compare.
 """
 
 import json
@@ -16,12 +16,12 @@ from typing import Any
 import jinja2
 import pandas as pd
 
-from reproduction.report.results import WHOSE, papers, short
+from reproduction.report.results import NO_RESULTS, WHOSE, papers, short
 from reproduction.report.runs import commands, format_ranges, read_runs
 from semicrowd.files import write_json, write_text
 from tools import results_tables as tables
 
-RECORDED, PAGE = Path("recorded"), Path("docs/results.md")
+RECORDED, PAGE, README = Path("recorded"), Path("docs/results.md"), Path("README.md")
 STALE = RECORDED / "stale.json"
 #: Method → its files below src/semicrowd, where it is more than methods/NAME.py; what all methods share is left out.
 _GENERATIVE = ("methods/generative.py", "methods/protocols.py", "models", "nets", "starts", "training")
@@ -100,17 +100,22 @@ def _rates(rules: pd.DataFrame) -> dict[str, float]:
 
 
 @cache
+def recorded_runs() -> pd.DataFrame:
+    """The runs of recorded/ alone."""
+    return read_runs(NO_RESULTS)
+
+
+@cache
 def context() -> dict[str, Any]:
     """What the template shows."""
-    runs, measured = read_runs(Path("nowhere")), pd.read_csv(RECORDED / "measured.csv")
+    runs, measured = recorded_runs(), pd.read_csv(RECORDED / "measured.csv")
     curve = measured[(measured["paper"] == "slpd") & (measured["exhibit"] == "Fig. 2")]
     peaks = curve.loc[curve.groupby("answers")["mean"].idxmax()]  # of the held-out log-likelihood of wine
     peaks = peaks.assign(mean=peaks["method"].str.extract(r"(\d+)$")[0].astype(float), quantity="clusters",
                       method="peak of the mean curve, " + peaks["answers"])  # fmt: skip
     grown = pd.read_csv(RECORDED / "released_bayes.csv").query("batch_weights == 'released'").iloc[[-1]]
     rebuilt = [{"paper": "scdc", "exhibit": "Table 1", "method": "BayesSCDC, with", "quantity": quantity,
-                "n": 1,
-                "mean": grown[name].item(), "column": "released", "source": "released_bayes"}
+                "n": 1, "mean": grown[name].item(), "column": "released", "source": "released_bayes"}
                for quantity, name in (("accuracy", "acc"), ("clusters", "used_clusters"))]  # fmt: skip
     known = pd.concat([measured.assign(column="ours", source="measured"),
                        peaks.assign(column="ours", source="measured"), pd.DataFrame(rebuilt)])  # fmt: skip
@@ -151,9 +156,7 @@ def context() -> dict[str, Any]:
                      for kind in ("crowds", "tables")} for name, fits in now.items()}  # fmt: skip
     right = {name: {"answers": _right(fits[fits["regime"] != "none"]), "none": _right(fits[fits["regime"] == "none"])}
              for name, fits in now.items()}  # fmt: skip
-    rated = "cotraining" if "calibration_error" in development else "suite_development"
-    of_people = development if rated == "cotraining" else read["suite/development"]
-    coverage, errors = tables.annotators(runs, [(rated, of_people), ("suite_locked", latest)])
+    coverage, errors = tables.annotators(runs, [("cotraining", development), ("suite_locked", latest)])
     random = development[(development["regime"] == "chance") & (development["method"] == "cotrain")]
     records = sources(runs)
     return {
@@ -165,33 +168,29 @@ def context() -> dict[str, Any]:
         "pieces": tables.less_the_whole(read["pieces"], "method", "cotrain"),
         "speed": [[*speed.columns], *speed.astype(str).to_numpy().tolist()],
         "harder": tables.harder(development), "random": random,
-        "chance": once["crowds at chance"]["mean"].describe(), "once": once, "pivot": tables.pivot,
-        "rates": _rates(once["number of clusters, features alone"]), "rated": rated,
+        "once": once, "pivot": tables.pivot, "rates": _rates(once["number of clusters, features alone"]),
         "records": records, "stale": json.loads(STALE.read_text(encoding="utf-8"))["stale"],
     }  # fmt: skip
 
 
 def pages() -> dict[Path, str]:
-    """The page, and every page that quotes it, as they ought to be."""
+    """The page, and README.md, which quotes it, as they ought to be."""
     templates = jinja2.Environment(
         loader=jinja2.PackageLoader("reproduction.report"), undefined=jinja2.StrictUndefined, trim_blocks=True,
         lstrip_blocks=True, keep_trailing_newline=True,
     )  # fmt: skip
     templates.filters["short"] = short
     template, values = templates.get_template("results.md"), context()
-    found = {PAGE: template.render(values, block="")}
-    for path in (Path("README.md"), *sorted(Path("docs").rglob("*.md"))):
-        text = path.read_text(encoding="utf-8")
-        if path != PAGE and _BLOCK.search(text):
-            found[path] = _BLOCK.sub(
-                lambda part: f"{part[1]}\n{template.render(values, block=part[2]).strip()}\n\n{part[3]}", text
-            )
-    return found
+
+    def block(part: re.Match[str]) -> str:
+        return f"{part[1]}\n{template.render(values, block=part[2]).strip()}\n\n{part[3]}"
+
+    return {PAGE: template.render(values, block=""), README: _BLOCK.sub(block, README.read_text(encoding="utf-8"))}
 
 
 if __name__ == "__main__":
     try:
-        write_stale(sources(read_runs(Path("nowhere"))))
+        write_stale(sources(recorded_runs()))
     except (FileNotFoundError, subprocess.CalledProcessError):
         print(f"{STALE} stays as it is: no git, or not the whole history")
     for path, text in pages().items():

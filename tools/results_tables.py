@@ -170,8 +170,7 @@ def starts(runs: pd.DataFrame) -> Table:
               for which in ("mean of the starts", "by the bound", "by label (oracle)"))]]  # fmt: skip
     some = runs[runs["starts/mean_acc"].notna()]
     for (name, pairs), of in some.groupby(["experiment", "annotations.pairs_per_annotator"], dropna=False):
-        columns = [f"{one}_{score}".replace("train_", "train/") for score in ("acc", "nmi")
-                   for one in ("starts/mean", "train", "starts/oracle")]  # fmt: skip
+        columns = [one + score for score in ("acc", "nmi") for one in ("starts/mean_", "train/", "starts/oracle_")]
         table.append([f"[{name}](#{name})", "" if pd.isna(pairs) else f"{pairs:.0f}", str(len(of)),
                       *(short(of[one].astype(float).mean()) for one in columns)])  # fmt: skip
     return table
@@ -190,7 +189,7 @@ def annotators(runs: pd.DataFrame, suite: Iterable[tuple[str, pd.DataFrame]]) ->
     for source, fits in suite:
         fits = fits.reindex(columns=[*fits, *(name for name in names if name not in fits)])
         fits = fits[(fits["method"] == "cotrain") & fits[names].notna().any(axis=1)]
-        people = fits.loc[fits["regime"].isin(("crowd", "flipped", "half", "quarter", "tenth")), "data"]
+        people = fits.loc[fits["regime"] == "crowd", "data"]
         where = fits["data"].where(fits["data"].isin(people), "tables")
         for (data, regime), of in fits.groupby([where, "regime"], sort=False):
             name = f"[{data}](#{source}){', locked' if source.endswith('locked') else ''}"

@@ -16,6 +16,8 @@ from reproduction.report.tables import Row, Summary, conclusions, fill, format_n
 
 #: Column of the report → whose a line is.
 WHOSE = {"protocol": "its protocol", "released": "its code, rebuilt", "alone": "its model", "ours": "our default"}
+#: A folder without runs of the pipeline, whose numbers are not kept.
+NO_RESULTS = Path("nowhere")
 _STARTS = ("params.restarts", "model.restarts", "params.n_init", "model.n_init")
 #: Rows of a table, its head first.
 Table = list[list[str]]
@@ -69,7 +71,7 @@ def papers(runs: pd.DataFrame, measured: pd.DataFrame) -> list[dict[str, Any]]:
     """What the page shows of each paper; ``cells``: exhibit, key and what varies → a row and its numbers."""
     shown = []
     for paper, content in read_papers().items():
-        own = import_module(f"reproduction.report.{paper}.figures").prepare(runs, Path("nowhere"))
+        own = import_module(f"reproduction.report.{paper}.figures").prepare(runs, NO_RESULTS)
         scores, count, exhibits = {column: Counter[str]() for column in WHOSE}, Counter[str](), []
         cells: dict[tuple[Any, ...], tuple[Row, Numbers]] = {}
         computed = [one for one in content["exhibits"] if one.get("computed", True)]

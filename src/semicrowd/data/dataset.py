@@ -6,11 +6,13 @@ from numbers import Integral
 from typing import Self
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Float, Int
 from sklearn.utils._param_validation import Interval
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data.columns import Columns
+from semicrowd.data.frames import place
 from semicrowd.errors import UserError
 from semicrowd.random import stream
 
@@ -101,8 +103,8 @@ class Dataset:
         if self.columns is None:
             return ""
         first = np.argwhere(np.isnan(self.features))[:1].tolist()
-        rows = [f"row {n}" for n in range(self.num_items)] if self.ids is None else [f"id {name}" for name in self.ids]
-        return "".join(f"{rows[row]}, column {self.columns.parts[column][0]}" for row, column in first)
+        rows = pd.RangeIndex(self.num_items) if self.ids is None else pd.Index(self.ids, name="id")
+        return "".join(f"{place(rows, row)}, column {self.columns.parts[column][0]}" for row, column in first)
 
     @property
     def gaps(self) -> dict[str, np.ndarray]:
