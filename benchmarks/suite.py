@@ -2,6 +2,7 @@
 
     python benchmarks/suite.py --data wine iris --regimes pairs90 --seeds 0-2 --out results/suite.csv
     python benchmarks/suite.py --out results/suite.csv --compare recorded/development_baseline.csv
+    python benchmarks/suite.py --data iris --methods bayes 'bayes[init_epochs=50]' --memory .cache/starts
 
 Co-training, SCDC and BayesSCDC are not given the number of clusters. All other methods are given the number of classes,
 and columns with mean 0 and variance 1. Rows that exist are kept, so that the same command continues where it stopped.
@@ -11,6 +12,7 @@ and columns with mean 0 and variance 1. Rows that exist are kept, so that the sa
 import argparse
 import hashlib
 import math
+import re
 import sys
 import time
 import warnings
@@ -24,6 +26,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import yaml
 from joblib import Parallel, delayed, parallel_config
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
@@ -71,10 +74,12 @@ TABLES: dict[str, Callable[[], Dataset]] = {
         for name in ("vehicle", "ecoli", "olive", "mice_protein", "banknote", "ionosphere")
     },
 }
+#: All images of MNIST, and the answers of 48 people.
+_MNIST = "mnist_crowd"
 #: Files with answers of people, measured with these. Features of birds5_* are the same.
 CROWDS = (
     "felix_cats", "birds5_pairs", "birds5_sorted", "birds5_triples_quads", "weather_tweets", "cifar10s",
-    "product_matching",
+    "product_matching", _MNIST,
 )  # fmt: skip
 #: Name → where the content of its .npz file was published, for who has to make it.
 ORIGINS = {
@@ -117,7 +122,7 @@ _PLACEMENTS = 3  # tasks in which each item with answers is
 
 @lru_cache(maxsize=2)
 def _loaded(name: str) -> Dataset:
-    return TABLES.get(name, partial(load_npz, path=name))()
+    return (TABLES | {_MNIST: load_mnist}).get(name, partial(load_npz, path=name))()
 
 
 def inputs(name: str, regime: str, seed: int) -> tuple[Dataset, PairAnnotations | None]:
@@ -161,12 +166,21 @@ def inputs(name: str, regime: str, seed: int) -> tuple[Dataset, PairAnnotations 
     )  # fmt: skip
 
 
-def prepared(name: str, seed: int, data: Dataset) -> tuple[np.ndarray, CrowdClusterer]:
+def parsed(chosen: str) -> tuple[str, dict[str, Any]]:
+    """``bayes[init=mixture, epochs=0]``: the method's name, and parameters."""
+    found = re.fullmatch(r"(\w+)(?:\[(.*)\])?", chosen)
+    if found is None or found[1] not in METHODS:
+        names = ", ".join(METHODS)
+        raise argparse.ArgumentTypeError(f"{chosen}: expected NAME or NAME[parameter=value, …], NAME one of {names}")
+    return found[1], yaml.safe_load("{" + (found[2] or "").replace("=", ": ") + "}")
+
+
+def prepared(chosen: str, seed: int, data: Dataset, memory: str | None = None) -> tuple[np.ndarray, CrowdClusterer]:
     """The features that a method gets, and the unfitted estimator; other parameters have their defaults."""
+    name, given = parsed(chosen)
     features, kind = data.features, method(name)
-    given: dict[str, Any] = {"random_state": seed}
-    if "image_shape" in kind._get_param_names():
-        given["image_shape"] = data.image_shape
+    machine = {"random_state": seed, "image_shape": data.image_shape, "memory": memory}
+    given |= {parameter: value for parameter, value in machine.items() if parameter in kind._get_param_names()}
     if name in OURS:
         return features, kind(**given)
     features = StandardScaler().fit_transform(features)
@@ -177,14 +191,14 @@ def prepared(name: str, seed: int, data: Dataset) -> tuple[np.ndarray, CrowdClus
     return features, kind(n_clusters=data.num_classes, **given)
 
 
-def fit(name: str, regime: str, chosen: str, seed: int) -> dict[str, Any]:
+def fit(name: str, regime: str, chosen: str, seed: int, memory: str | None = None) -> dict[str, Any]:
     """A row of the CSV; ``error`` instead of numbers where the fit failed."""
     row: dict[str, Any] = dict(zip(KEY, (name, regime, chosen, seed), strict=True))
     data, given = inputs(name, regime, seed)
     assert data.labels is not None
     started = time.perf_counter()
     try:
-        features, estimator = prepared(chosen, seed, data)
+        features, estimator = prepared(chosen, seed, data, memory)
         with warnings.catch_warnings(action="ignore"):
             estimator.fit(features, given)
     except Exception as error:  # any error: a fit that fails must not end the other fits
@@ -223,7 +237,7 @@ def plan(data: Sequence[str], regimes: Sequence[str], methods: Sequence[str], se
     return [
         (name, regime, chosen, seed) for seed, name, regime, chosen in product(seeds, data, regimes, methods)
         if (regime == "none" or (regime in _OF_PEOPLE) == (name in CROWDS))
-        and (regime != "none" or not method(chosen).requires_answers)
+        and (regime != "none" or not method(parsed(chosen)[0]).requires_answers)
     ]  # fmt: skip
 
 
@@ -298,12 +312,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     names = (*TABLES, *CROWDS)
     parser.add_argument("--data", nargs="+", default=names, choices=names, metavar="NAME", help=" ".join(names))
     parser.add_argument("--regimes", nargs="+", default=REGIMES, choices=REGIMES, help="kinds of answers")
-    parser.add_argument("--methods", nargs="+", default=["cotrain"], choices=[*METHODS], metavar="NAME",
-                        help="cotrain kmeans gmm crowd_logistic constrained_kmeans mcvc …")  # fmt: skip
+    parser.add_argument("--methods", nargs="+", default=["cotrain"], metavar="NAME[PARAMETER=VALUE, …]",
+                        type=lambda chosen: parsed(chosen) and chosen, help="mcvc bayes[epochs=0] …")  # fmt: skip
     parser.add_argument("--seeds", default="0-2", type=seeds_of, help="seeds of answers and fits, such as 0-2")
     parser.add_argument("--jobs", default=2, type=int, help="processes, one thread each")
     parser.add_argument("--out", default=Path("results/suite.csv"), type=Path, help="CSV to which rows are added")
     parser.add_argument("--compare", type=Path, metavar="CSV", help="fit nothing, compare --out with this file")
+    parser.add_argument("--memory", help="folder with starts that several fits share, and do not have in their seconds")
     options = parser.parse_args(arguments)
     if options.compare:
         compare(pd.read_csv(options.out), pd.read_csv(options.compare))
@@ -312,7 +327,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     waiting = left(fits, COLUMNS, KEY, options.out)
     missing = _missing([*dict.fromkeys(one[0] for one in waiting)])
     waiting = [one for one in waiting if one[0] not in missing]
-    return 1 if collect(fit, waiting, COLUMNS, KEY, options.out, options.jobs) else 0
+    return 1 if collect(partial(fit, memory=options.memory), waiting, COLUMNS, KEY, options.out, options.jobs) else 0
 
 
 if __name__ == "__main__":

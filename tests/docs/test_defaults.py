@@ -8,11 +8,11 @@ from typing import Any
 from semicrowd.methods.protocols import Facts, statements
 
 DOC = Path(__file__).parents[2] / "docs" / "DEFAULTS.md"
-_ROW = re.compile(r"^\|[^|]*\| (`[^|]*) \| ([^|]*) \|[^|]*\|$", re.M)
+_ROW = re.compile(r"^\|[^|]*\| (`[^|]*) \| ([^|]*) \|$", re.M)
 #: Parameters with their values as text, and the reason beside them; a bar of a cell is written with a backslash.
 ROWS = [
     (dict(re.findall(r"`(\w+) = ([^`]+)`", settings)), why.replace("¦", "|"))
-    for settings, why in _ROW.findall(DOC.read_text(encoding="utf-8").replace(r"\|", "¦"))
+    for settings, why in _ROW.findall(DOC.read_text(encoding="utf-8").partition("\n## ")[0].replace(r"\|", "¦"))
 ]
 #: What has a value of its own for each size of the data: a formula.
 _FORMULA = re.compile(r"\(|\b[ND]\b")

@@ -24,8 +24,7 @@ class BayesSCDC(Generative):
     Parameters
     ----------
     n_clusters : int, default=None
-        K, maximal number of clusters; superfluous ones become empty. None: 15, more for more than 10,000 items, 50
-        for grey images
+        K, maximal number of clusters; superfluous ones become empty. None: 15, more for more than 10,000 items
     latent_dim : int, default=None
         d, dimensions of the latent x. None: 8, at most the number of columns; protocol=paper: 2, for MNIST 8
     hidden : tuple of int, default=None
@@ -48,14 +47,14 @@ class BayesSCDC(Generative):
         without or with the second term of eq. 17. None: svi; protocol=paper: full
     step_size : float or 'released', default=None
         initial ρ of the natural-gradient step; released: 100 / N, at most 1, as long as the authors' steps of 10 / N
-        with momentum .9. None: .01 for tables, .002 to .005 for images; protocol=paper: .0001
+        with momentum .9. None: .005; protocol=paper: .0001
     optimizer : {'adam', 'momentum'}, default=None
         of the networks; momentum: gradient steps with momentum .9. None: adam; protocol=paper: momentum
     amortisation : float, default=None
-        weight of E ln q(z | features alone) under q(z), with which the networks learn to predict q(z). None: 3 for
-        tables, 10 or 100 for images; protocol=paper: 0
+        weight of E ln q(z | features alone) under q(z), with which the networks learn to predict q(z). None: 0,
+        for grey images 10
     max_sweeps : int, default=None
-        maximal number of message-passing sweeps in a step (eqs. 12 and 14). None: 10, for grey images 3
+        maximal number of message-passing sweeps in a step (eqs. 12 and 14). None: 3; protocol=paper: 10
     potentials : {'moments', 'natural'}, default=None
         what the recognition network's outputs are: mean and variance, or μ/σ² and 1/σ² themselves, the latter by a
         softplus. None: moments; protocol=released: natural
@@ -94,18 +93,18 @@ class BayesSCDC(Generative):
     init_epochs : int, default=None
         epochs of this VAE. None: by the number of items, see :mod:`semicrowd.methods.protocols`
     init_learning_rate : float, default=None
-        of this VAE, and of networks that learn the initial clusters. None: .003, .01 or .001
+        of this VAE, and of networks that learn the initial clusters. None: .003, for images .001
     teach_epochs : int, default=None
-        epochs in which the networks learn the initial clusters. None: 20 to 50, more for small tables
+        epochs in which the networks learn the initial clusters. None: 50, for images 20
     teach_weight : float, default=None
-        weight of the initial clusters relative to the rest of the ELBO. None: 1; with answers 30 or D
+        weight of the initial clusters relative to the rest of the ELBO. None: 30
     augmentation : {'none', 'affine', 'colour'}, default=None
         slightly transformed copies of each image, of the same cluster: rotated, sheared, scaled and shifted; or
-        cropped, mirrored, with changed colours. None: affine for grey images without many answers, else none
+        cropped, mirrored, with changed colours. None: affine for grey images, else none
     epochs : int, default=None
         0: only the initialisation. None: 20 for up to 10,000 items; protocol=paper: 200
     batch_size : int, default=None
-        items without answers in a training step. None: 100, for images 128
+        items without answers in a training step. None: 128
     learning_rate : float, default=0.001
         initial learning rate of the networks
     final_rate : float, default=None

@@ -40,10 +40,8 @@ MANY_ITEMS = 10_000
 MNIST_ITEMS = 60_000
 #: Batch size for images.
 IMAGE_BATCH = 128
-#: Minimal number of training steps in which q(z | o) learns to predict the start's clusters.
-TAUGHT = 1000
-#: Maximal number of answers that count as few; classifiers of the answers use all of them in each training step.
-FEW_ANSWERS = 20_000
+#: Items, with repetitions, that q(z | o) sees at least while it learns the start's clusters: 1000 steps.
+TAUGHT = 128_000
 #: Values by name, and the reason for them.
 Statement = tuple[dict[str, Any], str]
 
@@ -172,99 +170,67 @@ def _model(model: str, given: Mapping[str, Any], facts: Facts) -> Iterator[State
 
 def _default(model: str, given: Mapping[str, Any], facts: Facts) -> Iterator[Statement]:
     """The best inference found here for the paper's models (docs/DEFAULTS.md)."""
-    bayes = model == "bayes"
-    kind = given.get("architecture", "conv" if facts.grey_images and not bayes else "mlp")
+    bayes, N = model == "bayes", facts.num_items
     yield {"latent_dim": min(8, facts.num_features)}, "enough for about ten classes, but no more than columns"
-    if facts.grey_images and kind != "resnet":
-        yield from _grey_images(bayes, kind == "conv", given, facts)
+    K = min(50, max(15, round(15 * math.sqrt(N / MANY_ITEMS))), max(2, N))
+    yield {"n_clusters": K}, "more items may have more classes; superfluous clusters become empty"
+    if bayes:
+        yield {"step_size": 0.005}, "with larger steps, items without answers move the clusters too much"
+        yield {"max_sweeps": 3}, "q(z) hardly differs from that after ten sweeps"
+        yield {"teach_weight": 30.0}, "with a smaller weight, ELBO training forgets the answers"
+    if facts.grey_images:
+        yield from _grey_images(bayes, N)
         return
-    yield from _tables(bayes, facts.num_items)
-    if kind == "mlp":
-        yield {"preparation": "standard"}, "columns with large values would otherwise dominate the others"
-    else:
-        yield from _seen(kind, facts)
     if facts.num_answers:
         yield {"init": "cotraining"}, "no single start is best on all data; their evidence selects one"
     else:
         yield {"init": "features"}, "without answers, the features separate clusters better than latent means"
-    if bayes and facts.num_answers:
-        yield {"teach_weight": 30.0}, "with a smaller weight, ELBO training forgets the answers"
-        if kind != "mlp" and facts.image_shape is not None and len(facts.image_shape) == 3:
-            share = {"teach_weight": float(facts.num_features), "amortisation": 0.1 * facts.num_features}
-            yield share, "the ELBO grows with the number of pixels and would dominate the clusters"
-
-
-def _tables(bayes: bool, num_items: int) -> Iterator[Statement]:
-    """All data but grey images, with any number of items; values that depend on this number do so continuously."""
-    K = min(50, max(15, round(15 * math.sqrt(num_items / MANY_ITEMS))), max(2, num_items))
-    yield {"n_clusters": K}, "more items may have more classes; superfluous clusters become empty"
+    if given.get("architecture", "mlp") != "mlp":
+        yield from _colour_images(given["architecture"], facts)
+        return
+    yield {"preparation": "standard"}, "columns with large values would otherwise dominate the others"
 
     def passes(most: int) -> int:
-        return max(1, min(most, round(most * MANY_ITEMS / num_items)))
+        return max(1, min(most, round(most * MANY_ITEMS / N)))
 
-    yield {"epochs": passes(20), "batch_size": 100}, "the paper's epochs on Face, fewer for many items to save time"
+    yield {"epochs": passes(20)}, "the paper's on Face, fewer for many items to save time"
+    yield {"init_epochs": passes(50)}, "a VAE has converged by then"
     if bayes:
-        start = {"init_epochs": passes(20), "init_learning_rate": 0.01}
-        yield start, "a VAE of few items has converged"
-        yield {"teach_epochs": passes(50)}, "networks and mixture are trained jointly on the answers' clusters"
-        yield {"step_size": 0.01, "amortisation": 3.0}, "larger values let items without answers drift"
+        yield {"teach_epochs": passes(50)}, "networks and mixture are trained jointly on the start's clusters"
     else:
-        enough = max(passes(50), math.ceil(TAUGHT * 100 / num_items))
-        yield {"init_epochs": passes(50)}, "a VAE of few items has converged"
-        yield {"teach_epochs": enough}, "q(z | o) predicts the start's clusters by then"
+        yield {"teach_epochs": max(passes(50), math.ceil(TAUGHT / N))}, "q(z | o) predicts the start's clusters by then"
 
 
-def _seen(kind: str, facts: Facts) -> Iterator[Statement]:
-    """Tables of images, with convolutional or residual networks."""
-    if facts.unit_interval:
-        colours = facts.image_shape is not None and len(facts.image_shape) == 3
-        yield {"likelihood": "logistic" if colours else "bernoulli"}, "values from 0 to 1"
+def _colour_images(kind: str, facts: Facts) -> Iterator[Statement]:
+    """Images other than grey ones, with convolutional or residual networks."""
+    if facts.unit_interval and facts.image_shape is not None:
+        yield {"likelihood": "logistic"}, "256 steps from 0 to 1"
     if kind == "resnet":
         blocks = {"channels": (8, 16, 32), "blocks": 2, "classifier_channels": 16}
         yield blocks, "as many residual blocks and layers as in the SCDC paper, fewer channels"
     yield {"precision": "auto"}, "on machines with bfloat16 twice as fast, with the same accuracy"
     passes = {"epochs": 5, "init_epochs": 4, "init_learning_rate": 0.001}
     yield passes, "convolutions: more epochs would take hours on a CPU"
-    yield {"teach_epochs": 20}, "the networks learn the start's clusters"
 
 
-def _grey_images(bayes: bool, conv: bool, given: Mapping[str, Any], facts: Facts) -> Iterator[Statement]:
+def _grey_images(bayes: bool, num_items: int) -> Iterator[Statement]:
     """Grey images with values from 0 to 1, of any number and size, with as many training steps as for MNIST."""
-    few = facts.num_answers <= FEW_ANSWERS
 
-    def passes(of_mnist: int) -> int:
+    def steps(of_mnist: int) -> int:
         """Number of epochs with as many steps as ``of_mnist`` epochs of MNIST; an epoch has at least one step."""
-        return max(1, round(of_mnist * MNIST_ITEMS / max(facts.num_items, IMAGE_BATCH)))
+        return max(1, round(of_mnist * MNIST_ITEMS / max(num_items, IMAGE_BATCH)))
 
-    K = min(50, max(2, facts.num_items))
-    yield {"n_clusters": K}, "images may have many classes; superfluous clusters become empty"
     yield {"hidden": (500, 500), "likelihood": "bernoulli"}, "SCDC paper, section 5.3 and App. B"
     yield {"precision": "auto"}, "on machines with bfloat16 twice as fast, with the same accuracy"
-    yield {"epochs": passes(8)}, "accuracy has converged by then"
-    start = {"init": "communities", "init_epochs": passes(12), "init_learning_rate": 0.001}
+    yield {"augmentation": "affine"}, "views keep an image's class"
+    start = {"init": "communities", "init_epochs": steps(12), "init_learning_rate": 0.001}
     yield start, "communities of latent means follow the classes more closely than Gaussians do"
     if bayes:
-        yield {"teach_epochs": 50}, "networks and mixture are trained jointly on the answers' clusters"
         yield {"amortisation": 10.0}, "the network generalises the answers to similar items"
-        yield {"step_size": 0.002}, "with larger steps, items without answers move the clusters too much"
-        yield {"max_sweeps": 3}, "q(z) hardly differs from that after ten sweeps"
-    else:
-        yield {"drop_mass": 0.01}, "few clusters are evaluated, close to the exact sum"
-        yield {"teach_epochs": passes(2)}, "q(z | o) predicts the start's clusters by then"
-        if conv:
-            yield {"architecture": "conv"}, "convolutions profit more from views than dense networks, at equal speed"
-    if bayes and conv:
-        wide = {"batch_size": 64, "amortisation": 100.0, "augmentation": "affine"}
-        yield wide, "convolutions profit from views; a batch has as many views as images"
-        if facts.num_tasks and given.get("sampler", "auto") in ("auto", "tasks"):
-            yield {"sample_size": 2}, "convolutions: a batch is two tasks with their views"
-    if bayes and not few:
+        yield {"epochs": steps(8)}, "accuracy has converged by then"
         return
-    yield {"augmentation": "affine", "batch_size": IMAGE_BATCH}, "views keep an image's class"
-    if bayes:
-        yield {"step_size": 0.005}, "with few or no answers, larger steps hardly move clusters away from them"
-        return
-    yield {"epochs": passes(6)}, "with views, accuracy has converged by then"
-    if conv and given.get("augmentation") != "none" and given.get("init") != "cold":
-        yield {"agree_epochs": passes(10)}, "convolutions learn the same cluster for images with similar views"
-        yield {"epochs": passes(3)}, "clusters learned from views change little afterwards"
+    yield {"architecture": "conv"}, "convolutions profit more from views than dense networks, at equal speed"
+    yield {"drop_mass": 0.01}, "few clusters are evaluated, close to the exact sum"
+    yield {"teach_epochs": steps(2)}, "q(z | o) predicts the start's clusters by then"
+    yield {"agree_epochs": steps(10)}, "q(z | o) learns the same cluster for images with similar views"
+    yield {"epochs": steps(3)}, "clusters learned from views change little afterwards"

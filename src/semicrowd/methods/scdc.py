@@ -23,8 +23,7 @@ class SCDC(Generative):
     Parameters
     ----------
     n_clusters : int, default=None
-        K, maximal number of clusters; superfluous ones become empty. None: 15, more for more than 10,000 items, 50
-        for grey images
+        K, maximal number of clusters; superfluous ones become empty. None: 15, more for more than 10,000 items
     latent_dim : int, default=None
         d, dimensions of the latent x. None: 8, at most the number of columns; protocol=paper: 2, for MNIST 8
     hidden : tuple of int, default=None
@@ -80,21 +79,22 @@ class SCDC(Generative):
     init_epochs : int, default=None
         epochs of this VAE. None: by the number of items, see :mod:`semicrowd.methods.protocols`
     init_learning_rate : float, default=None
-        of this VAE, and of networks that learn the initial clusters. None: .003, .01 or .001
+        of this VAE, and of networks that learn the initial clusters. None: .003, for images .001
     teach_epochs : int, default=None
-        epochs in which the networks learn the initial clusters. None: 20 to 50, more for small tables
+        epochs in which the networks learn the initial clusters. None: 50, more for small tables; 20 or fewer
+        for images
     agree_epochs : int, default=None
-        epochs in which q(z | o) then learns the same cluster for two views of an image. None: 0; with convolutions on
+        epochs in which q(z | o) then learns the same cluster for two views of an image. None: 0, for
         grey images as many as 10 on MNIST
     hold : bool, default=None
         leave q(z | o) as it is after the initialisation. None: False
     augmentation : {'none', 'affine', 'colour'}, default=None
         slightly transformed copies of each image, of the same cluster: rotated, sheared, scaled and shifted; or
-        cropped, mirrored, with changed colours. None: affine for grey images without many answers, else none
+        cropped, mirrored, with changed colours. None: affine for grey images, else none
     epochs : int, default=None
         0: only the initialisation. None: 20 for up to 10,000 items; protocol=paper: 200
     batch_size : int, default=None
-        items without answers in a training step. None: 100, for images 128
+        items without answers in a training step. None: 128
     learning_rate : float, default=0.001
         initial learning rate of the networks
     final_rate : float, default=None
