@@ -7,6 +7,7 @@ depends on the machine, so that a test can render both pages again and compare.
 
 import json
 import re
+import shlex
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
+import numpy as np
 import pandas as pd
 
 from reproduction.report.results import NO_RESULTS, WHOSE, papers, short
@@ -37,7 +39,8 @@ _FILES: dict[str, Sequence[str]] = {
 _FITS = {
     "cotraining": "python benchmarks/suite.py --methods {} --out recorded/cotraining.csv",
     "cotraining_ablation": "python benchmarks/ablation.py --out recorded/cotraining_ablation.csv",
-    "pieces": "", "suite/development": "", "suite/locked": "",
+    "settings": "python benchmarks/suite.py --methods {} --memory .cache/starts --out recorded/settings.csv",
+    "suite/development": "", "suite/locked": "",
 }  # fmt: skip
 _BLOCK = re.compile(r"(<!-- results:(\w+) -->\n).*?(<!-- /results -->)", re.S)
 
@@ -56,9 +59,11 @@ def sources(runs: pd.DataFrame) -> list[dict[str, Any]]:
                       "commands": [origin["command"]]})  # fmt: skip
     for name, command in _FITS.items():
         fits = pd.read_csv(RECORDED / f"{name}.csv", dtype={"commit": str})
-        found.append({"anchor": name.replace("/", "_"), "path": f"{name}.csv", "methods": {"cotrain"},
+        methods = fits["method"].unique()
+        found.append({"anchor": name.replace("/", "_"), "path": f"{name}.csv",
+                      "methods": {"cotrain"} if name != "settings" else {one.partition("[")[0] for one in methods},
                       "commits": {*fits["commit"]}, "seeds": format_ranges(fits["seed"]),
-                      "commands": [command.format(" ".join(fits["method"].unique()))]})  # fmt: skip
+                      "commands": [command.format(shlex.join(methods))]})  # fmt: skip
     return found
 
 
@@ -158,14 +163,18 @@ def context() -> dict[str, Any]:
              for name, fits in now.items()}  # fmt: skip
     coverage, errors = tables.annotators(runs, [("cotraining", development), ("suite_locked", latest)])
     random = development[(development["regime"] == "chance") & (development["method"] == "cotrain")]
-    records = sources(runs)
+    records, ablation, settings = sources(runs), read["cotraining_ablation"], read["settings"]
     return {
         "papers": shown, "summary": summary, "whose": WHOSE, "crowds": crowds, "right": right,
         "look": _look(latest, locked), "failed": locked[locked["status"] != "done"],
         "looks": tables.looks(pd.read_csv(RECORDED / "suite/locked_looks.csv", dtype=str), locked),
         "coverage": coverage, "errors": errors, "starts": tables.starts(runs),
-        "ablation": tables.less_the_whole(read["cotraining_ablation"], "without", "none"),
-        "pieces": tables.less_the_whole(read["pieces"], "method", "cotrain"),
+        "ablation": tables.less_the_whole(ablation.assign(
+            kind=np.where(ablation["regime"] == "crowd", "crowds", "tables")), "without", "none"),
+        "settings": tables.less_the_whole(settings.assign(kind=np.where(
+            settings["data"] == "mnist_crowd", "MNIST", "tables")), "method"),
+        "added": tables.less_the_whole(
+            settings[settings["method"].isin(("cotrain", "scdc", "bayes"))].assign(kind="tables"), "method", "cotrain"),
         "speed": [[*speed.columns], *speed.astype(str).to_numpy().tolist()],
         "harder": tables.harder(development), "random": random,
         "once": once, "pivot": tables.pivot, "rates": _rates(once["number of clusters, features alone"]),

@@ -131,16 +131,23 @@ def harder(fits: pd.DataFrame) -> tuple[Table, list[float]]:
     return table, [one for one in differences if one == one]
 
 
-def less_the_whole(fits: pd.DataFrame, by: str, whole: str) -> Table:
-    """NMI without each piece less that of the whole, ± its standard error, over the same data, answers and seeds."""
-    wide = fits.pivot_table(index=["data", "regime", "seed"], columns=by, values="nmi")
-    crowd = wide.index.get_level_values("regime") == "crowd"
-    parts = {name: wide[chosen] for name, chosen in (("crowds", crowd), ("tables", ~crowd)) if chosen.any()}
-    table = [["", *(text for name in parts for text in (name, "fits"))]]
-    for piece in dict.fromkeys(one for one in fits[by] if one != whole):
-        less = [(part[piece] - part[whole]).dropna() for part in parts.values()]
-        table.append([piece, *(text for one in less for text in (
-            short(one.mean(), one.sem(), "paired difference") if len(one) else "–", str(len(one))))])  # fmt: skip
+def less_the_whole(fits: pd.DataFrame, by: str, whole: str = "") -> Table:
+    """NMI of each change less that of the whole, ± its standard error, over the same data, answers and seeds.
+
+    Parameters
+    ----------
+    fits : with a column ``kind``, whose values are the columns of the table
+    whole : value of ``by`` to compare with; empty: of ``bayes[epochs=0]`` it is ``bayes``
+    """
+    wide = fits.pivot_table(index=["kind", "data", "regime", "seed"], columns=by, values="nmi")
+    kinds = [*dict.fromkeys(fits["kind"])]
+    table = [["", *(text for kind in kinds for text in (kind, "fits"))]]
+    for change in dict.fromkeys(fits[by]):
+        other = whole or change.partition("[")[0]
+        if change != other:
+            less = [(wide.loc[kind, change] - wide.loc[kind, other]).dropna() for kind in kinds]
+            table.append([change, *(text for one in less for text in (
+                short(one.mean(), one.sem(), "paired difference") if len(one) else "–", str(len(one))))])  # fmt: skip
     return table
 
 
@@ -165,14 +172,25 @@ def looks(looked: pd.DataFrame, locked: pd.DataFrame) -> Table:
 
 
 def starts(runs: pd.DataFrame) -> Table:
-    """Records of runs with several starts: the mean of the starts, that with the highest bound, the best by label."""
+    """Records of runs with several starts: the mean of the starts, that with the highest bound, the best by label.
+
+    Runs of MNIST with all answers or none differ in their start alone: those of a record count as starts of one run.
+    """
     table = [["record", "answers of a person", "runs", *(f"{score}, {which}" for score in ("ACC", "NMI")
               for which in ("mean of the starts", "by the bound", "by label (oracle)"))]]  # fmt: skip
-    some = runs[runs["starts/mean_acc"].notna()]
-    for (name, pairs), of in some.groupby(["experiment", "annotations.pairs_per_annotator"], dropna=False):
+    scores = ["train/acc", "train/nmi"]
+    several = runs["starts/mean_acc"].notna()
+    for (name, pairs), of in runs[several].groupby(["experiment", "annotations.pairs_per_annotator"], dropna=False):
         columns = [one + score for score in ("acc", "nmi") for one in ("starts/mean_", "train/", "starts/oracle_")]
         table.append([f"[{name}](#{name})", "" if pd.isna(pairs) else f"{pairs:.0f}", str(len(of)),
                       *(short(of[one].astype(float).mean()) for one in columns)])  # fmt: skip
+    alike = runs["annotations"].eq("none") | (runs["annotations"].eq("crowd") & runs["annotations.num_tasks"].isna())
+    for name, of in runs[runs["data"].eq("mnist") & alike & runs["elbo/train"].notna() & ~several].groupby("experiment"):
+        if len(of) > 2 and of["annotations"].nunique() == 1:
+            bound, found = of["elbo/train"].astype(float), of[scores].astype(float)
+            chosen, oracle = found.loc[bound.idxmax()], found.loc[found["train/acc"].idxmax()]
+            table.append([f"[{name}](#{name})", "", f"1×{len(of)}", *(
+                short(one[score]) for score in scores for one in (found.mean(), chosen, oracle))])  # fmt: skip
     return table
 
 

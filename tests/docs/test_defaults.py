@@ -8,7 +8,7 @@ from typing import Any
 from semicrowd.methods.protocols import Facts, statements
 
 DOC = Path(__file__).parents[2] / "docs" / "DEFAULTS.md"
-_ROW = re.compile(r"^\|[^|]*\| (`[^|]*) \| ([^|]*) \|$", re.M)
+_ROW = re.compile(r"^\|[^|]*\| (`[^|]*) \| ([^|]*) \|[^|]*\|$", re.M)
 #: Parameters with their values as text, and the reason beside them; a bar of a cell is written with a backslash.
 ROWS = [
     (dict(re.findall(r"`(\w+) = ([^`]+)`", settings)), why.replace("¦", "|"))

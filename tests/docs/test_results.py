@@ -52,8 +52,17 @@ def test_co_training_is_beside_the_best_variant_of_each_other_method() -> None:
     few = pd.concat([fits("cotrain", 0.8), fits("kmeans", 0.95)]).assign(regime="half")
     table, less = results_tables.harder(pd.concat([fits("cotrain", 0.7).assign(regime="none"), few]))
     assert (table[1][3:], less) == ([".800", ".700", ".950", "–", "−.150"], [pytest.approx(-0.15)])
-    pieces = pd.concat([fits("whole", 0.8, 0.9), fits("less", 0.7, 0.6)])
-    assert results_tables.less_the_whole(pieces, "method", "whole")[1] == ["less", "−.200±.100", "2"]
+    pieces = pd.concat([fits("scdc", 0.8, 0.9), fits("scdc[epochs=0]", 0.7, 0.6)]).assign(kind="tables")
+    for whole in ("scdc", ""):
+        assert results_tables.less_the_whole(pieces, "method", whole)[1] == ["scdc[epochs=0]", "−.200±.100", "2"]
+
+
+def test_runs_of_mnist_are_starts_of_one_run() -> None:
+    runs = pd.DataFrame({"train/acc": [0.5, 0.7, 0.9], "train/nmi": [0.1, 0.2, 0.3], "elbo/train": [-3.0, -1, -2]})
+    runs = runs.assign(experiment="one", annotations="none", data="mnist", **{
+        "annotations.num_tasks": None, "annotations.pairs_per_annotator": None, "starts/mean_acc": None})  # fmt: skip
+    line = results_tables.starts(runs)[1]
+    assert line[2:] == ["1×3", ".700", ".700", ".900", ".200", ".200", ".300"]
 
 
 def test_cases_of_a_conclusion_share_a_line() -> None:
