@@ -81,18 +81,24 @@ def settings(rows: Iterable[Row]) -> dict[str, list[str]]:
 def verdicts(claims: Sequence[Mapping[str, Any]]) -> tuple[Table, dict[str, Counter[str]]]:
     """Whether a paper's conclusions hold, a line for each and a column for each of ours; the counts by column.
 
-    Comparisons that differ in what stands in brackets at a claim's end, or in whether there were answers, share a line.
+    Comparisons that differ in what stands in brackets at a claim's end, or in whether there were answers, share a line;
+    if their verdicts differ, it names those that hold or are reversed.
     """
     table, counts = [], {column: Counter[str]() for column in WHOSE}
     for claim, of in groupby(claims, lambda one: _CASE.sub("", one["claim"])):
-        found: dict[str, Counter[str]] = {column: Counter() for column in WHOSE}
-        for cells in [one["cells"] for one in of]:
-            for column, (verdict, _) in cells.items():
-                found[column][verdict] += 1
-        table.append([claim, *(", ".join(f"{verdict.replace('not decided', 'open')} {one[verdict]}"
-                               for verdict in sorted(one)) or "–" for one in found.values())])  # fmt: skip
-        for column, one in found.items():
-            counts[column] += one
+        found: dict[str, dict[str, list[str]]] = {column: {} for column in WHOSE}
+        for one in of:
+            case = (_CASE.search(one["claim"]) or [""])[0].strip(" ,()")
+            for column, (verdict, _) in one["cells"].items():
+                found[column].setdefault(verdict, []).append(f"{case} {one['quantity']}".strip())
+        line = [claim]
+        for column, cases in found.items():
+            counts[column] += Counter({verdict: len(those) for verdict, those in cases.items()})
+            named = {verdict: f" ({', '.join(those)})" for verdict, those in cases.items()
+                     if len(cases) > 1 and verdict != "not decided"}  # fmt: skip
+            line.append(", ".join(f"{verdict.replace('not decided', 'open')} {len(cases[verdict])}"
+                                  f"{named.get(verdict, '')}" for verdict in sorted(cases)) or "–")  # fmt: skip
+        table.append(line)
     return table, counts
 
 
@@ -180,12 +186,15 @@ def starts(runs: pd.DataFrame) -> Table:
               for which in ("mean of the starts", "by the bound", "by label (oracle)"))]]  # fmt: skip
     scores = ["train/acc", "train/nmi"]
     several = runs["starts/mean_acc"].notna()
-    for (name, pairs), of in runs[several].groupby(["experiment", "annotations.pairs_per_annotator"], dropna=False):
+    by = ["experiment", "protocol", "annotations.pairs_per_annotator"]
+    for (name, _, pairs), of in runs[several].groupby(by, dropna=False):
         columns = [one + score for score in ("acc", "nmi") for one in ("starts/mean_", "train/", "starts/oracle_")]
         table.append([f"[{name}](#{name})", "" if pd.isna(pairs) else f"{pairs:.0f}", str(len(of)),
                       *(short(of[one].astype(float).mean()) for one in columns)])  # fmt: skip
-    alike = runs["annotations"].eq("none") | (runs["annotations"].eq("crowd") & runs["annotations.num_tasks"].isna())
-    for name, of in runs[runs["data"].eq("mnist") & alike & runs["elbo/train"].notna() & ~several].groupby("experiment"):
+    crowd = runs["annotations"].eq("crowd") & runs["annotations.num_tasks"].isna()
+    alike = runs["annotations"].eq("none") | crowd
+    alike &= runs["data"].eq("mnist") & runs["elbo/train"].notna() & ~several
+    for name, of in runs[alike].groupby("experiment"):
         if len(of) > 2 and of["annotations"].nunique() == 1:
             bound, found = of["elbo/train"].astype(float), of[scores].astype(float)
             chosen, oracle = found.loc[bound.idxmax()], found.loc[found["train/acc"].idxmax()]

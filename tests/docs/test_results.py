@@ -60,13 +60,13 @@ def test_co_training_is_beside_the_best_variant_of_each_other_method() -> None:
 def test_runs_of_mnist_are_starts_of_one_run() -> None:
     runs = pd.DataFrame({"train/acc": [0.5, 0.7, 0.9], "train/nmi": [0.1, 0.2, 0.3], "elbo/train": [-3.0, -1, -2]})
     runs = runs.assign(experiment="one", annotations="none", data="mnist", **{
-        "annotations.num_tasks": None, "annotations.pairs_per_annotator": None, "starts/mean_acc": None})  # fmt: skip
+        "protocol": "model", "annotations.num_tasks": None, "annotations.pairs_per_annotator": None, "starts/mean_acc": None})  # fmt: skip
     line = results_tables.starts(runs)[1]
     assert line[2:] == ["1×3", ".700", ".700", ".900", ".200", ".200", ".300"]
 
 
 def test_cases_of_a_conclusion_share_a_line() -> None:
-    claims = [{"claim": f"a beats b ({case})", "cells": {"ours": (verdict, "")}}
+    claims = [{"claim": f"a beats b ({case})", "quantity": "NMI", "cells": {"ours": (verdict, "")}}
               for case, verdict in (("x", "not decided"), ("y", "holds"))]  # fmt: skip
     table, counts = results_tables.verdicts(claims)
-    assert (table, counts["ours"].total()) == ([["a beats b", "–", "–", "–", "holds 1, open 1"]], 2)
+    assert (table, counts["ours"].total()) == ([["a beats b", "–", "–", "–", "holds 1 (y NMI), open 1"]], 2)

@@ -104,7 +104,7 @@ def statements(model: str, given: Mapping[str, Any], facts: Facts, protocol: str
 
 
 def _paper(model: str, facts: Facts) -> Iterator[Statement]:
-    """The settings of the SCDC paper (section 5, App. B), without additions of this project.
+    """The settings of the SCDC paper (section 5, App. B); what it does not state is in :data:`USUAL`.
 
     Those of pinwheel and faces, which differ, are in conf/experiment.
     """
@@ -124,23 +124,23 @@ def _paper(model: str, facts: Facts) -> Iterator[Statement]:
 
 
 def _released(model: str, facts: Facts) -> Iterator[Statement]:
-    """What the authors' code, which is for MNIST, does otherwise than the paper says (docs/DEVIATIONS.md)."""
-    yield {"initial_weights": "glorot", "linear_skip": False}, "plain networks by Glorot & Bengio 2010"
-    yield {"binary_draws": facts.grey_images}, "pixels are black or white, drawn anew in every step"
+    """What the authors' code, which is for MNIST, does otherwise than the paper says: rows of docs/DEVIATIONS.md."""
+    yield {"initial_weights": "glorot", "linear_skip": False}, "15: plain networks by Glorot & Bengio 2010"
+    yield {"binary_draws": facts.grey_images}, "16: pixels are black or white, drawn anew in each step"
     if model == "scdc":
-        yield {"location_scale": 0.19, "covariance": "diagonal"}, "μ_k and ln σ_k are rows of a Glorot matrix"
-        yield {"initial_quality": "released"}, "one α and one β for all annotators"
+        yield {"location_scale": 0.19, "covariance": "diagonal"}, "16: μ_k, ln σ_k are rows of a Glorot matrix"
+        yield {"initial_quality": "released"}, "14: one α and one β for all annotators"
         return
-    yield {"clip": 100.0}, "ours: gradients through the sweeps have a norm of 10 to 20 but explode in some steps"
-    yield {"batch_weights": "released"}, "the mean of a bound of all items and a bound of the annotated ones"
-    yield {"concentration": "released", "natural_gradient": "svi", "step_size": "released"}, "its mixture and its steps"
-    yield {"potentials": "natural", "inference": "unrolled", "max_sweeps": 4}, "four sweeps from a random q(z)"
+    yield {"clip": 100.0}, "10: gradients through the sweeps have a norm of 10 to 20 but explode in some steps"
+    yield {"batch_weights": "released"}, "7: the mean of a bound of all items and one of the annotated"
+    yield {"concentration": "released", "natural_gradient": "svi", "step_size": "released"}, "12, 6, 8"
+    yield {"potentials": "natural", "inference": "unrolled", "max_sweeps": 4}, "15, 10: four sweeps from a random q(z)"
 
 
 def _model(model: str, given: Mapping[str, Any], facts: Facts) -> Iterator[Statement]:
     """The paper's models and their inference, from a start of their own: a VAE, then a mixture of its latent means.
 
-    The same for all data: numbers of training steps, not of epochs, and a step on q(Θ) of one batch in N items.
+    One rule for images and one for tables: numbers of training steps, not of epochs; a step on q(Θ) of batch / N.
     """
     images = facts.image_shape is not None
     batch = given.get("batch_size", IMAGE_BATCH if images else 50)
