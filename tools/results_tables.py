@@ -191,7 +191,7 @@ def starts(runs: pd.DataFrame) -> Table:
         columns = [one + score for score in ("acc", "nmi") for one in ("starts/mean_", "train/", "starts/oracle_")]
         table.append([f"[{name}](#{name})", "" if pd.isna(pairs) else f"{pairs:.0f}", str(len(of)),
                       *(short(of[one].astype(float).mean()) for one in columns)])  # fmt: skip
-    crowd = runs["annotations"].eq("crowd") & runs["annotations.num_tasks"].isna()
+    crowd = runs["annotations"].eq("crowd") & runs["annotations.num_tasks"].eq("null")
     alike = runs["annotations"].eq("none") | crowd
     alike &= runs["data"].eq("mnist") & runs["elbo/train"].notna() & ~several
     for name, of in runs[alike].groupby("experiment"):
