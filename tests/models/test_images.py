@@ -32,9 +32,9 @@ def images_of(shape: tuple[int, ...]) -> np.ndarray:
     [
         ((7, 5), "resnet", "bernoulli", "affine"),
         ((6, 9), "resnet", "gaussian", "none"),
-        ((3, 5, 8), "resnet", "logistic", "colour"),
+        ((3, 5, 8), "resnet", "logistic", "affine"),
         ((3, 8, 5), "resnet", "gaussian", "affine"),
-        ((3, 8, 5), "conv", "gaussian", "colour"),
+        ((3, 8, 5), "conv", "gaussian", "affine"),
     ],
 )
 def test_images_are_fitted_with_their_answers(

@@ -234,10 +234,6 @@ def test_who_an_annotated_item_is_is_asked_of_its_views_too(scdc: Build) -> None
             assert torch.equal(features, fit.features[annotated])
             return next(drawn)
 
-        def transformed(self, images: Tensor, draws: Tensor) -> Tensor:  # noqa: ARG002
-            """Nothing asks for this."""
-            raise AssertionError
-
     found = model.annotated_posterior(fit.features, fit.annotations, Drawn()).probabilities
     views = model.posterior(torch.from_numpy(moved).flatten(0, 1)).probabilities.unflatten(1, moved.shape[:2])
     own = model.posterior(fit.features[annotated]).probabilities

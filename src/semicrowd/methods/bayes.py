@@ -98,9 +98,9 @@ class BayesSCDC(Generative):
         epochs in which the networks learn the initial clusters. None: 50, for images 20
     teach_weight : float, default=None
         weight of the initial clusters relative to the rest of the ELBO. None: 30
-    augmentation : {'none', 'affine', 'colour'}, default=None
-        slightly transformed copies of each image, of the same cluster: rotated, sheared, scaled and shifted; or
-        cropped, mirrored, with changed colours. None: affine for grey images, else none
+    augmentation : {'none', 'affine'}, default=None
+        slightly transformed copies of each image, of the same cluster: rotated, sheared, scaled and shifted.
+        None: affine for grey images, else none
     epochs : int, default=None
         0: only the initialisation. None: 20 for up to 10,000 items; protocol=paper: 200
     batch_size : int, default=None

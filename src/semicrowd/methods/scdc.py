@@ -88,9 +88,9 @@ class SCDC(Generative):
         grey images as many as 10 on MNIST
     hold : bool, default=None
         leave q(z | o) as it is after the initialisation. None: False
-    augmentation : {'none', 'affine', 'colour'}, default=None
-        slightly transformed copies of each image, of the same cluster: rotated, sheared, scaled and shifted; or
-        cropped, mirrored, with changed colours. None: affine for grey images, else none
+    augmentation : {'none', 'affine'}, default=None
+        slightly transformed copies of each image, of the same cluster: rotated, sheared, scaled and shifted.
+        None: affine for grey images, else none
     epochs : int, default=None
         0: only the initialisation. None: 20 for up to 10,000 items; protocol=paper: 200
     batch_size : int, default=None
