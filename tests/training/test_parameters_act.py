@@ -38,7 +38,7 @@ OF: dict[str, dict[str, tuple[Any, dict[str, Any]]]] = {
     },
     "scdc": BOTH | {
         "location_scale": (0.2, {"init": "cold"}), "covariance": ("diagonal", {}),
-        "initial_quality": ("paper", {}), "drop_mass": (0.3, {}), "max_clusters": (1, {}), "hold": (True, {}),
+        "initial_quality": ("paper", {}), "drop_mass": (0.3, {}), "hold": (True, {}),
         "agree_epochs": (1, {"augmentation": "affine"}), "classifier_channels": (3, {"architecture": "resnet"}),
     },
 }  # fmt: skip

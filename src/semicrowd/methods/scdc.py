@@ -42,8 +42,6 @@ class SCDC(Generative):
     drop_mass : float, default=None
         probability mass of unlikely clusters of an item that share one x; 0: the exact sum over z. None: 0, for grey
         images .01
-    max_clusters : int, default=None
-        maximal number of clusters of an item with an x of their own; None: no limit
     location_scale : float, default=None
         standard deviation of the initial μ_k. None: 3; protocol=released: .19
     covariance : {'full', 'diagonal'}, default=None
@@ -168,7 +166,6 @@ class SCDC(Generative):
         "covariance": [StrOptions({"full", "diagonal"}), None],
         "initial_quality": [StrOptions({"corrected", "paper", "released"}), None],
         "drop_mass": [Interval(Real, 0, 1, closed="left"), None],
-        "max_clusters": [COUNT, None],
         "classifier_channels": [COUNT, None],
         "agree_epochs": [COUNT_OR_0, None],
         "hold": ["boolean", None],
@@ -186,7 +183,6 @@ class SCDC(Generative):
         initial_variance: float = 0.1,
         initial_quality: str | None = None,
         drop_mass: float | None = None,
-        max_clusters: int | None = None,
         location_scale: float | None = None,
         covariance: str | None = None,
         initial_weights: str | None = None,
@@ -229,7 +225,6 @@ class SCDC(Generative):
         self.initial_variance = initial_variance
         self.initial_quality = initial_quality
         self.drop_mass = drop_mass
-        self.max_clusters = max_clusters
         self.location_scale = location_scale
         self.covariance = covariance
         self.initial_weights = initial_weights
