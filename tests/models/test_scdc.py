@@ -31,7 +31,7 @@ def shaken(fit: Fit, by: float = 0.3) -> Fit:
 
 def restricted(scdc: Build, drop: float, **options: Any) -> Fit:
     """Shaken gently and near the origin, where terms are tens of nats and float32 tells their differences apart."""
-    fit = scdc(initial_variance=1.0, drop_mass=drop, **options)
+    fit = scdc(drop_mass=drop, **options)
     return shaken(replace(fit, data=replace(fit.data, features=0.2 * fit.features)), 0.1)
 
 

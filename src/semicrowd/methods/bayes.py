@@ -36,8 +36,6 @@ class BayesSCDC(Generative):
         standard: constant columns dropped, standardised, principal components. None: standard for tables
     linear_skip : bool, default=None
         linear connection from the input to the networks' first head, as in SVAE. None: True; protocol=released: False
-    initial_variance : float, default=0.1
-        variance of the untrained networks' Gaussians
     concentration : {'paper', 'corrected', 'released'}, default='paper'
         of p(π): paper .05/K, corrected 1 + .05/K, released 1.05
     annotators : {'empirical', 'fixed'}, default=None
@@ -194,7 +192,6 @@ class BayesSCDC(Generative):
         likelihood: str | None = None,
         preparation: str | None = None,
         linear_skip: bool | None = None,
-        initial_variance: float = 0.1,
         concentration: str = "paper",
         annotators: str | None = None,
         natural_gradient: str | None = None,
@@ -240,7 +237,6 @@ class BayesSCDC(Generative):
         self.likelihood = likelihood
         self.preparation = preparation
         self.linear_skip = linear_skip
-        self.initial_variance = initial_variance
         self.concentration = concentration
         self.annotators = annotators
         self.natural_gradient = natural_gradient

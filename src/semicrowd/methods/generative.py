@@ -55,7 +55,6 @@ CONSTRAINTS: dict[str, Any] = {
     "likelihood": _auto(StrOptions({"gaussian", "bernoulli", "logistic"})),
     "preparation": _auto(StrOptions({"none", "standard"})),
     "linear_skip": _auto("boolean"),
-    "initial_variance": [POSITIVE],
     "initial_weights": _auto(StrOptions({"he", "glorot"})),
     "binary_draws": _auto("boolean"),
     "architecture": _auto(StrOptions({"mlp", "conv", "resnet"})),

@@ -35,8 +35,6 @@ class SCDC(Generative):
         standard: constant columns dropped, standardised, principal components. None: standard for tables
     linear_skip : bool, default=None
         linear connection from the input to the networks' first head, as in SVAE. None: True; protocol=released: False
-    initial_variance : float, default=0.1
-        variance of the untrained networks' Gaussians
     initial_quality : {'corrected', 'paper', 'released'}, default=None
         initial α and β: .9, a draw of Beta(1, 1) each, or one draw for all. None: corrected; protocol=paper: paper
     drop_mass : float, default=None
@@ -180,7 +178,6 @@ class SCDC(Generative):
         likelihood: str | None = None,
         preparation: str | None = None,
         linear_skip: bool | None = None,
-        initial_variance: float = 0.1,
         initial_quality: str | None = None,
         drop_mass: float | None = None,
         location_scale: float | None = None,
@@ -222,7 +219,6 @@ class SCDC(Generative):
         self.likelihood = likelihood
         self.preparation = preparation
         self.linear_skip = linear_skip
-        self.initial_variance = initial_variance
         self.initial_quality = initial_quality
         self.drop_mass = drop_mass
         self.location_scale = location_scale
