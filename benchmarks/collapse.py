@@ -33,7 +33,7 @@ VARIANTS: dict[str, tuple[dict[str, Any], dict[str, float]]] = {
     "the paper's protocol": ({}, {}),
     "the same, no answers": ({}, {"answers": 0}),
     "the same, drop_mass = .01": ({"drop_mass": 0.01}, {}),
-    "one draw of x for all clusters": ({"max_clusters": 1}, {}),
+    "one draw of x for all clusters": ({"drop_mass": 0.99}, {}),  # the likeliest of 50 has at least .02
     "entropy of q(z | o) x 10, falling to 1 in 200 steps": ({}, {"entropy": 10}),
     "learning rate of q(z | o) / 100": ({}, {"rate": 0.01}),
     "initial means of scale .19 (released code)": ({"location_scale": 0.19}, {}),

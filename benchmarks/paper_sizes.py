@@ -191,19 +191,19 @@ def full_size(quick: bool = False) -> None:
 
     The networks are of full size, the images of a step are not: untrained, every cluster is likely for every image, and
     the exact sum over ten of them keeps the maps of ten images for each, more memory than a small machine has. A
-    twentieth of a step's images is run so, and a quarter with the likeliest cluster alone (``max_clusters=1``).
+    twentieth of a step's images is run so, and a quarter with the likeliest cluster alone (``drop_mass=.99``).
     """
     rows = []
-    for share, clusters in ((0.01, 1),) if quick else ((0.05, 10), (0.25, 1)):
+    for share, clusters, drop_mass in ((0.01, 1, 0.99),) if quick else ((0.05, 10, 0.0), (0.25, 1, 0.99)):
         for precision in ("float32", "bfloat16"):
-            images, seconds, peak = apart(_full_size, precision, share, clusters)
+            images, seconds, peak = apart(_full_size, precision, share, drop_mass)
             rows.append((f"{images:.0f}", str(clusters), precision, f"{seconds:.1f}", f"{peak / 2**30:.1f}"))
     header = (f"{settings()[-1].what}: images a step", "clusters of each", "precision", "s a step", "GiB at the peak")
     print_table(header, rows)
 
 
-def _full_size(precision: str, share: float, clusters: int) -> tuple[float, float, float]:
-    module, timer = settings()[-1].module(share, precision=precision, max_clusters=clusters), StepTimer()
+def _full_size(precision: str, share: float, drop_mass: float) -> tuple[float, float, float]:
+    module, timer = settings()[-1].module(share, precision=precision, drop_mass=drop_mass), StepTimer()
     train(module, [timer], steps=3)
     return images_per_step(module), timer.seconds, memory()
 

@@ -31,9 +31,7 @@ from semicrowd.training.module import ClusteringModule
 POINTS = np.random.default_rng(0).random((60, 4)).astype(np.float32)
 ANSWERS = PairAnnotations.from_arrays([0, 1, 2, 5, 7], [1, 2, 7, 9, 0], [0, 1, 0, 1, 1], [1, 0, 1, 1, 0], num_items=60)
 #: What suits a hundred points in the plane, and is quick.
-QUICK = {
-    "learning_rate": 0.003, "initial_variance": 0.3, "init_epochs": 2, "epochs": 2, "batch_size": 50,
-}  # fmt: skip
+QUICK = {"learning_rate": 0.003, "init_epochs": 2, "epochs": 2, "batch_size": 50}
 
 M = TypeVar("M", bound=GenerativeModel)
 

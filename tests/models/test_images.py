@@ -32,9 +32,9 @@ def images_of(shape: tuple[int, ...]) -> np.ndarray:
     [
         ((7, 5), "resnet", "bernoulli", "affine"),
         ((6, 9), "resnet", "gaussian", "none"),
-        ((3, 5, 8), "resnet", "logistic", "colour"),
+        ((3, 5, 8), "resnet", "logistic", "affine"),
         ((3, 8, 5), "resnet", "gaussian", "affine"),
-        ((3, 8, 5), "conv", "gaussian", "colour"),
+        ((3, 8, 5), "conv", "gaussian", "affine"),
     ],
 )
 def test_images_are_fitted_with_their_answers(
@@ -66,7 +66,7 @@ def test_images_are_fitted_with_their_answers(
 IMAGES = np.random.default_rng(0).random((40, 64)).astype(np.float32)
 ANSWERS = PairAnnotations.from_arrays([0, 1, 2, 5], [1, 2, 7, 9], [0, 1, 0, 1], [1, 0, 1, 1], num_items=40)
 KINDS: list[tuple[str, dict[str, Any]]] = [
-    ("bayes", {}), ("scdc", {}), ("scdc", {"drop_mass": 0.1, "max_clusters": 2}),
+    ("bayes", {}), ("scdc", {}), ("scdc", {"drop_mass": 0.1}),
     ("bayes", {"augmentation": "affine", "likelihood": "bernoulli"}),
     ("bayes", {"architecture": "conv", "channels": (2, 3), "precision": "bfloat16"}),
 ]  # fmt: skip

@@ -9,6 +9,7 @@ from torch import nn
 
 from semicrowd.nets.classifier import ClusterEncoder
 from semicrowd.nets.decoder import (
+    INITIAL_VARIANCE,
     MIN_VARIANCE,
     BernoulliDecoder,
     LogisticDecoder,
@@ -27,27 +28,26 @@ def test_grey_pixels_have_their_cross_entropy() -> None:
     torch.testing.assert_close(decoder.mean(x), decoder.net(x)[0].sigmoid())
 
 
-@pytest.mark.parametrize("initial", [0.1, 0.3, 1.0])
-def test_networks_without_a_signal_have_the_initial_variance(initial: float) -> None:
-    """All but the raw variance's zero bias is taken away: what is left is the setting itself."""
+def test_networks_without_a_signal_have_the_variance_of_untrained_ones() -> None:
+    """All but the raw variance's zero bias is taken away: what is left is the constant itself."""
     net = MLP(4, (5, 7), (3, 3), generators(1, 2))
-    recognition = Recognition(net, initial)
-    encoder = ClusterEncoder(4, (5, 7), 3, 6, generators(1, 2), initial_variance=initial)
+    recognition = Recognition(net)
+    encoder = ClusterEncoder(4, (5, 7), 3, 6, generators(1, 2))
     with torch.no_grad():
         for each in (net, encoder.rest):
             list(each.heads.parameters())[2].zero_()  # weight and bias of the mean's head come first
     items = torch.randn(8, 4, generator=generators(3)[0])
-    expected = initial + MIN_VARIANCE
+    expected = INITIAL_VARIANCE + MIN_VARIANCE
     for _, variance in (recognition(items), encoder(items, torch.arange(8), torch.zeros(2, 8, dtype=torch.long))):
         torch.testing.assert_close(variance, torch.full_like(variance, expected))
 
 
 def _logistic() -> tuple[LogisticDecoder, torch.Tensor, torch.Tensor, torch.Tensor]:
     """A decoder of one feature, one x for every step from 0 to 255, and the logistic's location and scale there."""
-    decoder = LogisticDecoder(MLP(2, (5,), (1, 1), generators(1)), initial_variance=0.02)
+    decoder = LogisticDecoder(MLP(2, (5,), (1, 1), generators(1)))
     x = torch.tensor([[[0.3, -0.2]]]).expand(1, 256, 2)
     location, raw = (head[0].double().flatten() for head in decoder.net(x))
-    return decoder, x, location, (3 * positive(raw, 0.02)).sqrt() / torch.pi
+    return decoder, x, location, (3 * positive(raw)).sqrt() / torch.pi
 
 
 def test_the_256_steps_of_a_discretised_logistic_add_up_to_one() -> None:

@@ -172,7 +172,7 @@ def test_auto_takes_bfloat16_where_the_machine_has_instructions_for_it(
     assert net[0](torch.ones(4, 3)).dtype == (torch.bfloat16 if native else torch.float32)
 
 
-MODEL: dict[str, Any] = {"latent_dim": 3, "hidden": (5, 7), "initial_variance": 0.2}
+MODEL: dict[str, Any] = {"latent_dim": 3, "hidden": (5, 7)}
 
 
 def test_the_sizes_of_convolutions_are_their_parameters() -> None:

@@ -123,7 +123,7 @@ def test_fits_share_their_vae_whatever_their_answers(
     assert all(torch.equal(one, other) for one, other in zip(first, again, strict=True))
     others: list[dict[str, Any]] = [
         {"seed": 1}, {"batch_size": 20}, {"init_epochs": 1}, {"hidden": (9,)}, {"latent_dim": 3},
-        {"initial_variance": 0.5},
+        {"init_learning_rate": 0.02},
     ]  # fmt: skip
     for number, how in enumerate(others, 2):
         values(None, kept, **how)

@@ -21,7 +21,7 @@ ANSWERED: dict[str, Any] = {"init": "answers"}
 #: Parameter → a value other than the usual one here, and what else it needs to matter.
 BOTH: dict[str, tuple[Any, dict[str, Any]]] = {
     "n_clusters": (5, {}), "latent_dim": (3, {}), "hidden": ((7,), {}), "linear_skip": (False, {}),
-    "likelihood": ("bernoulli", {}), "initial_variance": (0.2, {}), "learning_rate": (0.01, {}),
+    "likelihood": ("bernoulli", {}), "learning_rate": (0.01, {}),
     "final_rate": (0.5, {}), "clip": (0.01, {}), "final_refits": (0, {}), "sampler": ("pairs", {}),
     "sample_size": (1, {}), "epochs": (3, {}), "batch_size": (7, {}),
     "init": ("cold", {}), "init_epochs": (3, {}), "init_learning_rate": (0.01, {}),
@@ -38,7 +38,7 @@ OF: dict[str, dict[str, tuple[Any, dict[str, Any]]]] = {
     },
     "scdc": BOTH | {
         "location_scale": (0.2, {"init": "cold"}), "covariance": ("diagonal", {}),
-        "initial_quality": ("paper", {}), "drop_mass": (0.3, {}), "max_clusters": (1, {}), "hold": (True, {}),
+        "initial_quality": ("paper", {}), "drop_mass": (0.3, {}), "hold": (True, {}),
         "agree_epochs": (1, {"augmentation": "affine"}), "classifier_channels": (3, {"architecture": "resnet"}),
     },
 }  # fmt: skip

@@ -19,7 +19,7 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.simulate import tasks
 from semicrowd.models.state import model_class
 from semicrowd.models.training_data import TrainingData
-from semicrowd.models.views import AffineViews
+from semicrowd.models.views import Views
 from semicrowd.random import torch_stream
 from semicrowd.training.data import Batch, CrowdDataModule, TrainingBatches
 from semicrowd.training.module import ClusteringModule
@@ -86,7 +86,7 @@ def items_and_answers() -> tuple[Tensor, PairAnnotations]:
 
 def module(name: str, params: Bunch, dtype: torch.dtype, views: bool = False) -> ClusteringModule:
     features, answers = items_and_answers()
-    moved = AffineViews((SIDE, SIDE)) if views else None
+    moved = Views((SIDE, SIDE)) if views else None
     data = TrainingData(features.to(dtype), answers, moved, seed=0, batch_size=6)
     model = model_class(name)(params, SIDE**2, answers.num_annotators, image_shape=(SIDE, SIDE))
     if dtype == torch.float64:

@@ -80,6 +80,12 @@ def unary_message(t_x: Float[Tensor, "R B S"], expected: ExpectedGlobals) -> Flo
     return torch.baddbmm(constant[:, None], t_x, expected.components[..., :-2].mT)
 
 
+def target_z(unary: Float[Tensor, "R B K"], messages: Float[Tensor, "R n K"]) -> Float[Tensor, "R B K"]:
+    """Eq. 14: η_z = unary + Σ_j w_ij q(z_j), the messages of the neighbours. Items from n on have no neighbours."""
+    n = messages.shape[1]
+    return torch.cat([unary[:, :n] + messages, unary[:, n:]], 1)
+
+
 def initial_z(recognition: Float[Tensor, "R B S"], expected: ExpectedGlobals) -> Float[Tensor, "R B K"]:
     """ln q(z) given the q(x) that the recognition network alone defines: a deterministic initial value."""
     return unary_message(gaussian.expected_statistics(recognition), expected).log_softmax(-1)
@@ -118,8 +124,7 @@ def infer_local(
     t_x = gaussian.statistics(mean, root @ root.mT)
     target = unary_message(t_x, expected)
     if graph is not None:
-        n = graph.num_nodes
-        target = torch.cat([target[:, :n] + graph.messages(state.z[:, :n]), target[:, n:]], 1)
+        target = target_z(target, graph.messages(state.z[:, : graph.num_nodes]))
     return LocalPosterior(eta_x, t_x, root, (state.log_z + target - target.detach()).log_softmax(-1))
 
 
@@ -138,8 +143,7 @@ def infer_unrolled(
     for _ in range(sweeps):
         target = unary_message(gaussian.expected_statistics(update_x(log_z.exp(), recognition, expected)), expected)
         if graph is not None:
-            n = graph.num_nodes
-            target = torch.cat([target[:, :n] + graph.messages(log_z[:, :n].exp()), target[:, n:]], 1)
+            target = target_z(target, graph.messages(log_z[:, : graph.num_nodes].exp()))
         log_z = log_softmax(target)
     eta_x = update_x(log_z.exp(), recognition, expected)
     mean, root = gaussian.location_and_root(eta_x)
@@ -193,7 +197,7 @@ def _update_z(state: _Sweep, unary: Tensor, graph: PairGraph | None) -> _Sweep:
         return _Sweep(log_z, z, None, None, largest_change(z, state.z))
     n = graph.num_nodes
     old, old_z, unary_n = state.log_z[:, :n], state.z[:, :n], unary[:, :n]
-    target = unary_n + state.messages
+    target = target_z(unary_n, state.messages)
     proposed = log_softmax(old + graph.per_node(state.step)[..., None] * (target - old))
     proposed_z = proposed.exp()
     messages = graph.messages(proposed_z)

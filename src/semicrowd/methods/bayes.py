@@ -36,8 +36,6 @@ class BayesSCDC(Generative):
         standard: constant columns dropped, standardised, principal components. None: standard for tables
     linear_skip : bool, default=None
         linear connection from the input to the networks' first head, as in SVAE. None: True; protocol=released: False
-    initial_variance : float, default=0.1
-        variance of the untrained networks' Gaussians
     concentration : {'paper', 'corrected', 'released'}, default='paper'
         of p(π): paper .05/K, corrected 1 + .05/K, released 1.05
     annotators : {'empirical', 'fixed'}, default=None
@@ -98,9 +96,9 @@ class BayesSCDC(Generative):
         epochs in which the networks learn the initial clusters. None: 50, for images 20
     teach_weight : float, default=None
         weight of the initial clusters relative to the rest of the ELBO. None: 30
-    augmentation : {'none', 'affine', 'colour'}, default=None
-        slightly transformed copies of each image, of the same cluster: rotated, sheared, scaled and shifted; or
-        cropped, mirrored, with changed colours. None: affine for grey images, else none
+    augmentation : {'none', 'affine'}, default=None
+        slightly transformed copies of each image, of the same cluster: rotated, sheared, scaled and shifted.
+        None: affine for grey images, else none
     epochs : int, default=None
         0: only the initialisation. None: 20 for up to 10,000 items; protocol=paper: 200
     batch_size : int, default=None
@@ -194,7 +192,6 @@ class BayesSCDC(Generative):
         likelihood: str | None = None,
         preparation: str | None = None,
         linear_skip: bool | None = None,
-        initial_variance: float = 0.1,
         concentration: str = "paper",
         annotators: str | None = None,
         natural_gradient: str | None = None,
@@ -240,7 +237,6 @@ class BayesSCDC(Generative):
         self.likelihood = likelihood
         self.preparation = preparation
         self.linear_skip = linear_skip
-        self.initial_variance = initial_variance
         self.concentration = concentration
         self.annotators = annotators
         self.natural_gradient = natural_gradient

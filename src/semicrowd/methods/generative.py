@@ -55,7 +55,6 @@ CONSTRAINTS: dict[str, Any] = {
     "likelihood": _auto(StrOptions({"gaussian", "bernoulli", "logistic"})),
     "preparation": _auto(StrOptions({"none", "standard"})),
     "linear_skip": _auto("boolean"),
-    "initial_variance": [POSITIVE],
     "initial_weights": _auto(StrOptions({"he", "glorot"})),
     "binary_draws": _auto("boolean"),
     "architecture": _auto(StrOptions({"mlp", "conv", "resnet"})),
@@ -66,7 +65,7 @@ CONSTRAINTS: dict[str, Any] = {
     "init_epochs": _auto(COUNT_OR_0),
     "init_learning_rate": _auto(POSITIVE),
     "teach_epochs": _auto(COUNT_OR_0),
-    "augmentation": _auto(StrOptions({"none", "affine", "colour"})),
+    "augmentation": _auto(StrOptions({"none", "affine"})),
     "epochs": _auto(COUNT_OR_0),
     "batch_size": _auto(COUNT),
     "learning_rate": [POSITIVE],
@@ -166,20 +165,17 @@ class Generative(WarningClusterer):
     def _check_features(self, items: np.ndarray) -> None:
         """Refuse parameters that do not fit the prepared features [N, D]."""
         params = self.params_
-        in_unit_interval = items.min() >= 0 and items.max() <= 1
         if len(items) < params.n_clusters:
             raise UserError(f"n_clusters={params.n_clusters}: more clusters than the {len(items)} items")
         if params.architecture == "resnet" and not params.blocks:
             raise UserError("blocks=0: expected 1 at least with architecture=resnet (one at each resolution)")
-        if params.likelihood != "gaussian" and not in_unit_interval:
+        if params.likelihood != "gaussian" and not (items.min() >= 0 and items.max() <= 1):
             raise UserError(f"likelihood={params.likelihood}: expected features between 0 and 1; these are not")
         if params.augmentation != "none" and params.preparation != "none":
             raise UserError(
                 f"augmentation={params.augmentation}: prepared features are no images; use preparation=none or "
                 "augmentation=none"
             )
-        if params.augmentation == "colour" and not in_unit_interval:
-            raise UserError("augmentation=colour: expected features between 0 and 1; these are not")
 
     def predict_proba(self, X: Any, pairs: Any = None) -> np.ndarray:
         """Cluster probabilities [N, K] of items, given their features and the answers in ``pairs`` about them.

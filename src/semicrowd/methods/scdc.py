@@ -35,15 +35,11 @@ class SCDC(Generative):
         standard: constant columns dropped, standardised, principal components. None: standard for tables
     linear_skip : bool, default=None
         linear connection from the input to the networks' first head, as in SVAE. None: True; protocol=released: False
-    initial_variance : float, default=0.1
-        variance of the untrained networks' Gaussians
     initial_quality : {'corrected', 'paper', 'released'}, default=None
         initial α and β: .9, a draw of Beta(1, 1) each, or one draw for all. None: corrected; protocol=paper: paper
     drop_mass : float, default=None
         probability mass of unlikely clusters of an item that share one x; 0: the exact sum over z. None: 0, for grey
         images .01
-    max_clusters : int, default=None
-        maximal number of clusters of an item with an x of their own; None: no limit
     location_scale : float, default=None
         standard deviation of the initial μ_k. None: 3; protocol=released: .19
     covariance : {'full', 'diagonal'}, default=None
@@ -88,9 +84,9 @@ class SCDC(Generative):
         grey images as many as 10 on MNIST
     hold : bool, default=None
         leave q(z | o) as it is after the initialisation. None: False
-    augmentation : {'none', 'affine', 'colour'}, default=None
-        slightly transformed copies of each image, of the same cluster: rotated, sheared, scaled and shifted; or
-        cropped, mirrored, with changed colours. None: affine for grey images, else none
+    augmentation : {'none', 'affine'}, default=None
+        slightly transformed copies of each image, of the same cluster: rotated, sheared, scaled and shifted.
+        None: affine for grey images, else none
     epochs : int, default=None
         0: only the initialisation. None: 20 for up to 10,000 items; protocol=paper: 200
     batch_size : int, default=None
@@ -168,7 +164,6 @@ class SCDC(Generative):
         "covariance": [StrOptions({"full", "diagonal"}), None],
         "initial_quality": [StrOptions({"corrected", "paper", "released"}), None],
         "drop_mass": [Interval(Real, 0, 1, closed="left"), None],
-        "max_clusters": [COUNT, None],
         "classifier_channels": [COUNT, None],
         "agree_epochs": [COUNT_OR_0, None],
         "hold": ["boolean", None],
@@ -183,10 +178,8 @@ class SCDC(Generative):
         likelihood: str | None = None,
         preparation: str | None = None,
         linear_skip: bool | None = None,
-        initial_variance: float = 0.1,
         initial_quality: str | None = None,
         drop_mass: float | None = None,
-        max_clusters: int | None = None,
         location_scale: float | None = None,
         covariance: str | None = None,
         initial_weights: str | None = None,
@@ -226,10 +219,8 @@ class SCDC(Generative):
         self.likelihood = likelihood
         self.preparation = preparation
         self.linear_skip = linear_skip
-        self.initial_variance = initial_variance
         self.initial_quality = initial_quality
         self.drop_mass = drop_mass
-        self.max_clusters = max_clusters
         self.location_scale = location_scale
         self.covariance = covariance
         self.initial_weights = initial_weights

@@ -109,12 +109,11 @@ class SCDC(GenerativeModel):
         compared.
 
         Networks are evaluated at the fewest clusters of each item that hold all but ``drop_mass`` = δ of its
-        q(z | o), at ``max_clusters`` of them at most. For every other cluster k, q(x | z = k, o) is replaced by that of
-        the item's likeliest cluster, whose reconstruction has been computed already and whose KL divergence to
-        p(x | z = k) has a closed form. q(z | o) itself is the same in all terms and in L_rel, so that the value is
-        still a lower bound, and clusters that are not evaluated keep a gradient. It differs from the exact sum over all
-        K by at most δ (with ``max_clusters`` more: see ``clusters/dropped_mass``) times the largest change of a
-        cluster's term by this replacement. δ = 0 without ``max_clusters`` is the exact sum.
+        q(z | o). For every other cluster k, q(x | z = k, o) is replaced by that of the item's likeliest cluster, whose
+        reconstruction has been computed already and whose KL divergence to p(x | z = k) has a closed form. q(z | o)
+        itself is the same in all terms and in L_rel, so that the value is still a lower bound, and clusters that are
+        not evaluated keep a gradient. It differs from the exact sum over all K by at most δ times the largest change of
+        a cluster's term by this replacement. δ = 0 is the exact sum.
         """
         log_q = self.classify(features)
         pairs = self._kept_clusters(log_q)
@@ -141,7 +140,7 @@ class SCDC(GenerativeModel):
 
     def _kept_clusters(self, log_q: Tensor) -> EvaluatedPairs:
         """The pairs of items and clusters at which the networks are evaluated, from ln q(z | o), [R, B, K]."""
-        return evaluated_pairs(log_q, self.params.drop_mass, self.params.max_clusters)
+        return evaluated_pairs(log_q, self.params.drop_mass)
 
     def _scale(self) -> Tensor:
         """Cholesky factors of Σ_k, [R, K, d, d]."""

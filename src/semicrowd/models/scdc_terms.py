@@ -44,8 +44,8 @@ class EvaluatedPairs(NamedTuple):
         return values.new_zeros(R, B, *values.shape[2:]).index_add(1, self.item, values)
 
 
-def evaluated_pairs(log_q: Tensor, drop_mass: float, max_clusters: int | None) -> EvaluatedPairs:
-    """The fewest clusters of each item that hold all but ``drop_mass`` of its q(z | o), ``max_clusters`` at most.
+def evaluated_pairs(log_q: Tensor, drop_mass: float) -> EvaluatedPairs:
+    """The fewest clusters of each item that hold all but ``drop_mass`` of its q(z | o).
 
     Clusters of no mass at all (in float32) are left out even at ``drop_mass`` = 0: nothing depends on them. Pairs are
     of the items and of the ranks of clusters that any restart needs; what a restart does not need has no share in it.
@@ -55,8 +55,6 @@ def evaluated_pairs(log_q: Tensor, drop_mass: float, max_clusters: int | None) -
     # From the smallest up: a mass of 1e-9 that is left out does not vanish beside 1.
     keep = ordered.flip(-1).cumsum(-1).flip(-1) > drop_mass
     keep[..., 0] = True  # a NaN's too, so that it shows in the bound
-    if max_clusters is not None:
-        keep[..., max_clusters:] = False
     rank, item = keep.any(0).T.nonzero(as_tuple=True)
     T = len(item)
     rank, item = (pad(index, (0, -T % STRIDE)) for index in (rank, item))

@@ -60,7 +60,7 @@ class NetBuilder:
             net = MLP(self.num_features, self.hidden, heads, self.generators, skip, HEAD_GAIN)
         else:
             net = ConvNet(body, self.hidden, heads, self.generators, skip, HEAD_GAIN)
-        return Recognition(net, self.params.initial_variance, self.params.potentials == "natural")
+        return Recognition(net, self.params.potentials == "natural")
 
     def classifier(self) -> Classifier:
         """q(z | o) of SCDC."""
@@ -77,7 +77,7 @@ class NetBuilder:
         params = self.params
         return ClusterEncoder(
             self.num_features, self.hidden, params.latent_dim, params.n_clusters, self.generators, params.linear_skip,
-            params.initial_variance, self._latent_body(),
+            self._latent_body(),
         )  # fmt: skip
 
     def decoder(self) -> Decoder:
@@ -93,7 +93,7 @@ class NetBuilder:
         else:
             widths = (self.num_features,) * heads
             net = MLP(d, params.hidden[::-1], widths, self.generators, skip, HEAD_GAIN)
-        return kind(net, params.initial_variance)
+        return kind(net)
 
     def _latent_body(self) -> Body | None:
         if self.params.architecture == "mlp":

@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from semicrowd.nets.conv import Body, ConvNet
-from semicrowd.nets.decoder import INITIAL_VARIANCE, positive
+from semicrowd.nets.decoder import positive
 from semicrowd.nets.mlp import MLP, RestartLinear
 
 
@@ -62,11 +62,10 @@ class ClusterEncoder(nn.Module):
         num_clusters: int,
         generators: Sequence[torch.Generator],
         linear_skip: bool = True,
-        initial_variance: float = INITIAL_VARIANCE,
         body: Body | None = None,
     ) -> None:
         super().__init__()
-        self.initial_variance, self.body = initial_variance, body
+        self.body = body
         first, *rest = hidden
         self.first = RestartLinear(num_features if body is None else body.num_features, first, generators)
         self.cluster = nn.Parameter(torch.zeros(len(generators), num_clusters, first))
@@ -97,4 +96,4 @@ class ClusterEncoder(nn.Module):
             hidden = hidden.index_select(1, items) + cluster
             skip = [added.index_select(1, items) for added in skip]
         mean, raw = self.rest(hidden.relu())
-        return sum(skip, mean), positive(raw, self.initial_variance)
+        return sum(skip, mean), positive(raw)

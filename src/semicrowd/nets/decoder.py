@@ -12,15 +12,13 @@ from torch.nn.functional import logsigmoid, softplus
 
 #: Smallest variance of a potential: keeps its precision finite in float32.
 MIN_VARIANCE = 1e-4
-
-
 #: Variance of an untrained network's Gaussians.
 INITIAL_VARIANCE = 0.1
 
 
-def positive(raw: Tensor, initial: float = INITIAL_VARIANCE) -> Tensor:
-    """A variance from an unconstrained value: softplus, shifted so that 0 gives ``initial``."""
-    return nn.functional.softplus(raw + math.log(math.expm1(initial))) + MIN_VARIANCE
+def positive(raw: Tensor) -> Tensor:
+    """A variance from an unconstrained value: softplus, shifted so that 0 gives ``INITIAL_VARIANCE``."""
+    return softplus(raw + math.log(math.expm1(INITIAL_VARIANCE))) + MIN_VARIANCE
 
 
 class Recognition(nn.Module):
@@ -29,14 +27,12 @@ class Recognition(nn.Module):
     Parameters
     ----------
     net : from items [B, D] or [R, B, D] to the mean and the unconstrained variance, [R, B, d] each
-    initial_variance : where the unconstrained variance is 0
     natural : the outputs are the natural parameters themselves: μ/σ², and 1/σ² by a softplus
     """
 
-    def __init__(self, net: nn.Module, initial_variance: float = INITIAL_VARIANCE, natural: bool = False) -> None:
+    def __init__(self, net: nn.Module, natural: bool = False) -> None:
         super().__init__()
-        self.initial_variance, self.natural = initial_variance, natural
-        self.net = net
+        self.net, self.natural = net, natural
 
     def forward(self, features: Float[Tensor, "*#R B D"]) -> tuple[Float[Tensor, "R B d"], Float[Tensor, "R B d"]]:
         """Mean and variance."""
@@ -44,7 +40,7 @@ class Recognition(nn.Module):
         if self.natural:
             variance = 1 / softplus(raw).clamp(min=MIN_VARIANCE)
             return mean * variance, variance
-        return mean, positive(raw, self.initial_variance)
+        return mean, positive(raw)
 
     def potentials(self, features: Float[Tensor, "*#R B D"]) -> Float[Tensor, "R B S"]:
         """The potentials as natural parameters r = [μ/σ², vec(−½ diag(1/σ²))], flat, S = d + d²."""
@@ -59,14 +55,13 @@ class Decoder(nn.Module, ABC):
     Parameters
     ----------
     net : from x [R, B, d] to :attr:`heads_per_feature` outputs [R, B, D]
-    initial_variance : where the unconstrained variance is 0
     """
 
     heads_per_feature = 1
 
-    def __init__(self, net: nn.Module, initial_variance: float = INITIAL_VARIANCE) -> None:
+    def __init__(self, net: nn.Module) -> None:
         super().__init__()
-        self.net, self.initial_variance = net, initial_variance
+        self.net = net
 
     def mean(self, x: Float[Tensor, "R B d"]) -> Float[Tensor, "R B D"]:
         """E[o | x]: the first output, unless a subclass says otherwise."""
@@ -85,7 +80,7 @@ class GaussianDecoder(Decoder):
     def log_likelihood(self, x: Float[Tensor, "R B d"], observed: Float[Tensor, "B D"]) -> Float[Tensor, "R B"]:
         """log N(o | μ(x), diag σ²(x)) in nats."""
         mean, raw = self.net(x)
-        variance = positive(raw, self.initial_variance)
+        variance = positive(raw)
         squared = (observed - mean).square() / variance
         return -0.5 * (squared + variance.log() + math.log(2 * math.pi)).sum(-1)
 
@@ -115,7 +110,7 @@ class LogisticDecoder(Decoder):
         """ln of the probability of every feature's step, in nats."""
         location, raw = self.net(x)
         # A logistic of scale s has the variance (π s)² / 3.
-        precision = (3 * positive(raw, self.initial_variance)).rsqrt() * math.pi
+        precision = (3 * positive(raw)).rsqrt() * math.pi
         centred, half = (observed - location) * precision, 0.5 / 255 * precision
         above, below = centred + half, centred - half
         # σ(a) − σ(b) = σ(a) σ(−b) (1 − exp(b − a)), without a difference of numbers that are nearly the same

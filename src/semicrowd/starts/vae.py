@@ -27,8 +27,8 @@ PRIOR_SD = 3.0
 
 #: Parameters of a model on which its VAE depends.
 _OF_VAE = (
-    "architecture", "augmentation", "blocks", "channels", "init_epochs", "init_learning_rate", "initial_variance",
-    "likelihood", "precision",
+    "architecture", "augmentation", "blocks", "channels", "init_epochs", "init_learning_rate", "likelihood",
+    "precision",
 )  # fmt: skip
 
 
