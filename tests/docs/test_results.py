@@ -59,8 +59,8 @@ def test_co_training_is_beside_the_best_variant_of_each_other_method() -> None:
 
 def test_runs_of_mnist_are_starts_of_one_run() -> None:
     runs = pd.DataFrame({"train/acc": [0.5, 0.7, 0.9], "train/nmi": [0.1, 0.2, 0.3], "elbo/train": [-3.0, -1, -2]})
-    runs = runs.assign(experiment="one", annotations="crowd", data="mnist", **{
-        "protocol": "model", "annotations.num_tasks": "null", "annotations.pairs_per_annotator": None, "starts/mean_acc": None})  # fmt: skip
+    runs = runs.assign(experiment="one", annotations="crowd", data="mnist", protocol="model", **{
+        "annotations.num_tasks": "null", "annotations.pairs_per_annotator": None, "starts/mean_acc": None})  # fmt: skip
     line = results_tables.starts(runs)[1]
     assert line[2:] == ["1×3", ".700", ".700", ".900", ".200", ".200", ".300"]
 
