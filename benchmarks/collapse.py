@@ -39,6 +39,8 @@ VARIANTS: dict[str, tuple[dict[str, Any], dict[str, float]]] = {
     "initial means of scale .19 (released code)": ({"location_scale": 0.19}, {}),
     "initial means of scale .19, no answers": ({"location_scale": 0.19}, {"answers": 0}),
 }
+#: Variants in the figure; recorded/collapse.csv has all.
+DRAWN = ("the paper's protocol", "learning rate of q(z | o) / 100", "initial means of scale .19 (released code)")
 
 
 class Enough(Exception):
@@ -129,19 +131,18 @@ def measure(variant: str, seed: int) -> pd.DataFrame:
 
 
 def draw(rows: pd.DataFrame, path: Path) -> None:
-    """Effective clusters and gradients by step, a line a variant: the mean of the seeds."""
+    """Effective clusters and gradients by step, a line for each of DRAWN: the mean of the seeds."""
     figure = new_figure(10, 4.6, "SCDC on MNIST from a cold start, 50 clusters: the first 300 steps")
     left, right = figure.subplots(1, 2)
-    for (variant, some), colour in zip(rows.groupby("variant", sort=False), COLOURS, strict=False):
-        means = some.groupby("step")[["effective_clusters", "gradient_of_classifier"]].mean()
-        style = "--" if "no answers" in str(variant) else "-"
-        left.plot(means.index, means["effective_clusters"], style, color=colour, label=str(variant))
-        right.plot(means.index[1:], means["gradient_of_classifier"].iloc[1:].clip(lower=1e-6), style, color=colour)
+    for variant, colour in zip(DRAWN, COLOURS, strict=False):
+        means = rows[rows["variant"] == variant].groupby("step").mean(numeric_only=True)
+        left.plot(means.index, means["effective_clusters"], color=colour, label=variant)
+        right.plot(means.index[1:], means["gradient_of_classifier"].iloc[1:].clip(lower=1e-6), color=colour)
     left.set_xscale("symlog")
     right.set(xscale="log", yscale="log")
     tidy(left, "clusters in use", "training step", "exp(entropy of the clusters' shares)")
     tidy(right, "gradient of the network q(z | o)", "training step", "norm, nats per item")
-    figure.legend(loc="outside lower center", ncols=2, fontsize=8)
+    figure.legend(loc="outside lower center", ncols=3, fontsize=8)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path)
 
