@@ -68,13 +68,17 @@ def sources(runs: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def write_stale(records: Iterable[Mapping[str, Any]]) -> None:
-    """Ask git which records lack later commits that changed their methods' files, and keep their names."""
-    stale = []
+    """Ask git which records lack later commits that changed their methods' files, and keep their names.
+
+    Commits of recorded/unchanged.csv, after which fits were the same, do not count.
+    """
+    same, stale = {*pd.read_csv(RECORDED / "unchanged.csv")["commit"]}, []
     for one in records:
         files = [path for name in one["methods"] for path in _FILES.get(name, [f"methods/{name}.py"])]
-        later = [["git", "rev-list", "--count", f"{commit}..HEAD", "--", *(f"src/semicrowd/{path}" for path in files)]
+        later = [["git", "rev-list", f"{commit}..HEAD", "--", *(f"src/semicrowd/{path}" for path in files)]
                  for commit in one["commits"]]  # fmt: skip
-        if any(int(subprocess.run(one, capture_output=True, check=True).stdout) for one in later):
+        found = {line for one in later for line in subprocess.check_output(one, text=True).split()}
+        if found - same:
             stale.append(one["anchor"])
     write_json(STALE, {"stale": stale})
 
