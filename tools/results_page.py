@@ -175,8 +175,8 @@ def context() -> dict[str, Any]:
         "coverage": coverage, "errors": errors, "starts": tables.starts(runs),
         "ablation": tables.less_the_whole(ablation.assign(
             kind=np.where(ablation["regime"] == "crowd", "crowds", "tables")), "without", "none"),
-        "settings": tables.less_the_whole(settings.assign(kind=np.where(
-            settings["data"] == "mnist_crowd", "MNIST", "tables")), "method"),
+        "settings": tables.less_the_whole(settings.assign(kind=settings["regime"].map(
+            {"pairs90": "tables, answers", "none": "tables, no answers", "crowd": "MNIST"})), "method"),
         "added": tables.less_the_whole(
             settings[settings["method"].isin(("cotrain", "scdc", "bayes"))].assign(kind="tables"), "method", "cotrain"),
         "speed": [[*speed.columns], *speed.astype(str).to_numpy().tolist()],
