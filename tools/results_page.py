@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
-import numpy as np
 import pandas as pd
 
 from reproduction.report.results import NO_RESULTS, WHOSE, papers, short
@@ -35,11 +34,12 @@ _FILES: dict[str, Sequence[str]] = {
     **dict.fromkeys(("kmeans", "gmm"), ("methods/unsupervised.py",)), "deep_mcvc": ("methods/mcvc.py",),
     "crowd_logistic": ("methods/crowd_only.py", "starts/answer_classifier.py"),
 }  # fmt: skip
-#: Files of fits, and what writes them; the commits' own suite wrote those that have no command here.
+_SUITE = "python benchmarks/suite.py --regimes {} --data {} --seeds {} --methods {}"
+#: Files of fits, and what writes them, once for each kind of answers; the commits' own suite wrote those without.
 _FITS = {
-    "cotraining": "python benchmarks/suite.py --methods {} --out recorded/cotraining.csv",
+    "cotraining": f"{_SUITE} --out recorded/cotraining.csv",
     "cotraining_ablation": "python benchmarks/ablation.py --out recorded/cotraining_ablation.csv",
-    "settings": "python benchmarks/suite.py --methods {} --memory .cache/starts --out recorded/settings.csv",
+    "settings": f"{_SUITE} --memory .cache/starts --out recorded/settings.csv",
     "suite/development": "", "suite/locked": "",
 }  # fmt: skip
 _BLOCK = re.compile(r"(<!-- results:(\w+) -->\n).*?(<!-- /results -->)", re.S)
@@ -59,11 +59,12 @@ def sources(runs: pd.DataFrame) -> list[dict[str, Any]]:
                       "commands": [origin["command"]]})  # fmt: skip
     for name, command in _FITS.items():
         fits = pd.read_csv(RECORDED / f"{name}.csv", dtype={"commit": str})
-        methods = fits["method"].unique()
         found.append({"anchor": name.replace("/", "_"), "path": f"{name}.csv",
-                      "methods": {"cotrain"} if name != "settings" else {one.partition("[")[0] for one in methods},
-                      "commits": {*fits["commit"]}, "seeds": format_ranges(fits["seed"]),
-                      "commands": [command.format(shlex.join(methods))]})  # fmt: skip
+                      "methods": {one.partition("[")[0] for one in fits["method"]}, "commits": {*fits["commit"]},
+                      "seeds": format_ranges(fits["seed"]), "commands": [*dict.fromkeys(
+                          command.format(regime, " ".join(of["data"].unique()), format_ranges(of["seed"]),
+                                         shlex.join(of["method"].unique()))
+                          for regime, of in fits.groupby("regime"))]})  # fmt: skip
     return found
 
 
@@ -174,7 +175,7 @@ def context() -> dict[str, Any]:
         "looks": tables.looks(pd.read_csv(RECORDED / "suite/locked_looks.csv", dtype=str), locked),
         "coverage": coverage, "errors": errors, "starts": tables.starts(runs),
         "ablation": tables.less_the_whole(ablation.assign(
-            kind=np.where(ablation["regime"] == "crowd", "crowds", "tables")), "without", "none"),
+            kind=(ablation["regime"] == "crowd").map({True: "crowds", False: "tables"})), "without", "none"),
         "settings": tables.less_the_whole(settings.assign(kind=settings["regime"].map(
             {"pairs90": "tables, answers", "none": "tables, no answers", "crowd": "MNIST"})), "method"),
         "added": tables.less_the_whole(

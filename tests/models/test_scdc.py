@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.distributions import Categorical, MultivariateNormal, kl_divergence
 
 from semicrowd.models.scdc import NUM_VIEWS, QUALITY, SCDC
-from semicrowd.models.scdc_terms import ItemTerms
+from semicrowd.models.scdc_terms import ItemTerms, evaluated_pairs
 from semicrowd.models.views import Views
 
 Fit = SmallFit[SCDC]
@@ -110,7 +110,7 @@ def test_draws_of_x_are_independent_and_standard(scdc: Build) -> None:
     seen = []
     model.decoder.log_likelihood = lambda x, observed: (seen.append(x), observed.sum(-1)[None])[1]  # type: ignore
     model.item_terms(features, torch.Generator().manual_seed(0))
-    pairs = model._kept_clusters(model.classifier(features).detach())
+    pairs = evaluated_pairs(model.classifier(features).detach(), model.params.drop_mass)
     mean, variance = model.encoder(features, pairs.item, pairs.cluster)
     noise = ((seen[-1] - mean) / variance.sqrt()).detach()[0].flatten()
     assert len(noise.unique()) > 0.99 * len(noise)

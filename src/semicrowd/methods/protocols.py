@@ -133,7 +133,7 @@ def _released(model: str, facts: Facts) -> Iterator[Statement]:
         return
     yield {"clip": 100.0}, "10: gradients through the sweeps have a norm of 10 to 20 but explode in some steps"
     yield {"batch_weights": "released"}, "7: the mean of a bound of all items and one of the annotated"
-    yield {"concentration": "released", "natural_gradient": "svi", "step_size": "released"}, "12, 6, 8"
+    yield {"concentration": "released", "natural_gradient": "svi", "step_size": "released"}, "12, 6, 8: mixture, steps"
     yield {"potentials": "natural", "inference": "unrolled", "max_sweeps": 4}, "15, 10: four sweeps from a random q(z)"
 
 

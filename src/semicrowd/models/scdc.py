@@ -21,7 +21,7 @@ from semicrowd.inference.graph import PairGraph, answer_graph
 from semicrowd.inference.message_passing import infer_z
 from semicrowd.inference.mixture import Mixture, mixture_prior
 from semicrowd.models.generative import GenerativeModel, Posterior, StepBound
-from semicrowd.models.scdc_terms import EvaluatedPairs, ItemTerms, evaluated_pairs, kl_to_components
+from semicrowd.models.scdc_terms import ItemTerms, evaluated_pairs, kl_to_components
 from semicrowd.models.training_data import CHUNK, TrainingData
 from semicrowd.models.views import WEIGHT, Views
 from semicrowd.nets.build import NetBuilder
@@ -116,7 +116,7 @@ class SCDC(GenerativeModel):
         a cluster's term by this replacement. δ = 0 is the exact sum.
         """
         log_q = self.classify(features)
-        pairs = self._kept_clusters(log_q)
+        pairs = evaluated_pairs(log_q, self.params.drop_mass)
         of_items = self.in_pieces("encoder", lambda rows: self.encoder.of_items(features[rows]), len(features))
         shape = (self.num_restarts, len(features if shared else pairs.item), self.params.latent_dim)
         noise = torch.randn(shape, generator=generator, device=features.device)
@@ -137,10 +137,6 @@ class SCDC(GenerativeModel):
         """ln q(z | o), in pieces that fit in memory."""
         (log_q,) = self.in_pieces("classifier", lambda rows: (self.classifier(features[rows]),), len(features))
         return log_q
-
-    def _kept_clusters(self, log_q: Tensor) -> EvaluatedPairs:
-        """The pairs of items and clusters at which the networks are evaluated, from ln q(z | o), [R, B, K]."""
-        return evaluated_pairs(log_q, self.params.drop_mass)
 
     def _scale(self) -> Tensor:
         """Cholesky factors of Σ_k, [R, K, d, d]."""
@@ -172,7 +168,7 @@ class SCDC(GenerativeModel):
         probabilities, latent = [], []
         for piece in self.pieces(features):
             log_q = self.classifier(piece)
-            pairs = self._kept_clusters(log_q)
+            pairs = evaluated_pairs(log_q, self.params.drop_mass)
             mean, _ = self.encoder(piece, pairs.item, pairs.cluster)
             probabilities.append(log_q.exp())
             latent.append(pairs.sum(pairs.share.sum(-1, keepdim=True) * mean))
