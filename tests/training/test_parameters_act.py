@@ -37,7 +37,7 @@ OF: dict[str, dict[str, tuple[Any, dict[str, Any]]]] = {
         "batch_weights": ("released", {}),
     },
     "scdc": BOTH | {
-        "location_scale": (0.2, {"init": "cold"}), "covariance": ("diagonal", {}),
+        "location_scale": (3.0, {"init": "cold"}), "covariance": ("diagonal", {}),
         "initial_quality": ("paper", {}), "drop_mass": (0.3, {}), "hold": (True, {}),
         "agree_epochs": (1, {"augmentation": "affine"}), "classifier_channels": (3, {"architecture": "resnet"}),
     },

@@ -30,7 +30,7 @@ USUAL_OF: dict[str, dict[str, Any]] = {
     "bayes": {"annotators": "empirical", "natural_gradient": "svi", "step_size": 0.1, "optimizer": "adam",
               "amortisation": 0.0, "max_sweeps": 10, "teach_weight": 1.0, "potentials": "moments",
               "inference": "fixed_point", "batch_weights": "unbiased"},
-    "scdc": {"location_scale": 3.0, "covariance": "full", "initial_quality": "corrected",
+    "scdc": {"location_scale": 0.19, "covariance": "full", "initial_quality": "corrected",
              "drop_mass": 0.0, "classifier_channels": 32, "agree_epochs": 0,
              "hold": False},
 }  # fmt: skip
@@ -128,7 +128,7 @@ def _released(model: str, facts: Facts) -> Iterator[Statement]:
     yield {"initial_weights": "glorot", "linear_skip": False}, "15: plain networks by Glorot & Bengio 2010"
     yield {"binary_draws": facts.grey_images}, "16: pixels are black or white, drawn anew in each step"
     if model == "scdc":
-        yield {"location_scale": 0.19, "covariance": "diagonal"}, "16: μ_k, ln σ_k are rows of a Glorot matrix"
+        yield {"covariance": "diagonal"}, "16: μ_k and ln σ_k are rows of a matrix"
         yield {"initial_quality": "released"}, "14: one α and one β for all annotators"
         return
     yield {"clip": 100.0}, "10: gradients through the sweeps have a norm of 10 to 20 but explode in some steps"

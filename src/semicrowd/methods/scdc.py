@@ -41,7 +41,7 @@ class SCDC(Generative):
         probability mass of unlikely clusters of an item that share one x; 0: the exact sum over z. None: 0, for grey
         images .01
     location_scale : float, default=None
-        standard deviation of the initial μ_k. None: 3; protocol=released: .19
+        standard deviation of the first μ_k of a cold start. None: .19, that of the authors' code
     covariance : {'full', 'diagonal'}, default=None
         of Σ_k. None: full; protocol=released: diagonal
     initial_weights : {'he', 'glorot'}, default=None
