@@ -41,7 +41,8 @@ def test_the_papers_protocol_is_the_papers(facts: Facts, K: int, d: int) -> None
         assert (params.preparation, params.augmentation, params.architecture) == ("none", "none", "mlp")
     assert (bayes.natural_gradient, bayes.step_size, bayes.annotators) == ("full", 0.0001, "fixed")
     assert (bayes.optimizer, bayes.amortisation) == ("momentum", 0.0)
-    assert (scdc.initial_quality, scdc.drop_mass, scdc.hold) == ("paper", 0.0, False)
+    assert (scdc.location_scale, scdc.drop_mass, scdc.hold) == (0.19, 0.0, False)
+    assert scdc.initial_quality == ("paper" if facts == MNIST else "corrected")
 
 
 @BOTH

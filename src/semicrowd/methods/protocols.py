@@ -112,11 +112,11 @@ def _paper(model: str, facts: Facts) -> Iterator[Statement]:
     if facts.grey_images:
         sizes = {"n_clusters": 50, "latent_dim": 8, "hidden": (500, 500), "likelihood": "bernoulli"}
         yield sizes, "section 5.3 and App. B, MNIST"
+        yield {"initial_quality": "paper"}, "section 5.3: α, β drawn from Beta(1, 1); of the others it says nothing"
     yield {"init": "cold"}, "random initial values"
     yield {"sampler": "pairs"}, "a random minibatch of answers"
     yield {"final_rate": 1.0, "final_refits": 0}, "a constant step size, no final refits"
     if model == "scdc":
-        yield {"initial_quality": "paper"}, "draws from Beta(1, 1)"
         return
     yield {"annotators": "fixed"}, "a fixed prior Beta(1, 1)"
     yield {"natural_gradient": "full", "step_size": 0.0001}, "eq. 17, both terms, and App. B"

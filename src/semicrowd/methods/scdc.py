@@ -36,7 +36,8 @@ class SCDC(Generative):
     linear_skip : bool, default=None
         linear connection from the input to the networks' first head, as in SVAE. None: True; protocol=released: False
     initial_quality : {'corrected', 'paper', 'released'}, default=None
-        initial α and β: .9, a draw of Beta(1, 1) each, or one draw for all. None: corrected; protocol=paper: paper
+        initial α and β: .9, a draw of Beta(1, 1) each, or one draw for all. None: corrected; protocol=paper and grey
+        images: paper
     drop_mass : float, default=None
         probability mass of unlikely clusters of an item that share one x; 0: the exact sum over z. None: 0, for grey
         images .01
