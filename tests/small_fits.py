@@ -75,7 +75,9 @@ class SmallFit(Generic[M]):
 
     def batches(self) -> TrainingBatches:
         """Those of the first epoch."""
-        return TrainingBatches(self.data, self.model.params.sampler, self.model.params.sample_size, lambda: 0)
+        params = self.model.params
+        weights = params.get("batch_weights", "unbiased")
+        return TrainingBatches(self.data, params.sampler, params.sample_size, lambda: 0, weights=weights)
 
     def train(self, epochs: int, module: ClusteringModule | None = None) -> None:
         """Lightning's loop, nothing else."""

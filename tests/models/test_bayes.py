@@ -42,6 +42,24 @@ def whole(fit: Fit, batch: Batch) -> Part:
     return Part(fit.features[batch.items], None, batch.relational, batch.weight)
 
 
+def test_released_weights_count_other_answers_for_the_annotators_alone(bayes: Build) -> None:
+    """|B|² / N of the counts (docs/DEVIATIONS.md, row 7), half of the answers' weight otherwise."""
+    released, right = (bayes(batch_weights=of, sampler="nodes", sample_size=1000) for of in ("released", "unbiased"))
+
+    def counts(fit: Fit, name: str) -> np.ndarray:  # η̂ − η⁰ where η̂ = η + natural gradient
+        fit.begin()
+        eta = fit.model.globals.eta[name]
+        eta.grad = None
+        (-full_bound(fit, next(iter(fit.batches()))).elbo.sum()).backward()
+        assert eta.grad is not None
+        return (eta.detach() - eta.grad - fit.model.globals.prior(name)).numpy()
+
+    share = right.data.batch_size**2 / right.data.num_items
+    assert share != pytest.approx(1)
+    for name in ("sensitivity", "specificity"):
+        assert_allclose(counts(released, name), share * counts(right, name), rtol=1e-3)
+
+
 def test_the_total_is_the_signed_sum_of_the_named_terms(bayes: Build) -> None:
     fit = bayes(restarts=2)
     fit.begin()

@@ -32,7 +32,8 @@ BOTH: dict[str, tuple[Any, dict[str, Any]]] = {
 OF: dict[str, dict[str, tuple[Any, dict[str, Any]]]] = {
     "bayes": BOTH | {
         "concentration": ("corrected", {}), "annotators": ("fixed", {}), "natural_gradient": ("full", {}),
-        "step_size": (0.3, {}), "optimizer": ("momentum", {}), "amortisation": (2.0, {}), "max_sweeps": (1, {}),
+        "step_size": (0.3, {}), "natural_momentum": (0.5, {}), "optimizer": ("momentum", {}),
+        "amortisation": (2.0, {}), "max_sweeps": (1, {}),
         "teach_weight": (9.0, ANSWERED), "potentials": ("natural", {}), "inference": ("unrolled", {}),
         "batch_weights": ("released", {}),
     },

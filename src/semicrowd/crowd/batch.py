@@ -27,6 +27,7 @@ class RelationalBatch:
     worker, label : annotator and answer, 1 same, 0 different
     pair_weight : weight of each answer's term
     component, num_components : connected component of each item in the graph of answers, and their number
+    count_weight : factor of the answers' counts in the natural gradient of the annotators' α and β; 1 is right
     """
 
     items: Int[Tensor, "n"]
@@ -38,6 +39,7 @@ class RelationalBatch:
     pair_weight: float
     component: Int[Tensor, "n"]
     num_components: int
+    count_weight: float = 1.0
 
     @property
     def num_nodes(self) -> int:

@@ -20,23 +20,27 @@ class NaturalGradient(torch.optim.Optimizer):
     correction, the second term of eq. 17 (``full``), can lead out of the domain, or so close to its boundary that the
     next expected statistics are astronomical: a Beta shape of 4e-6 has E ln β = −240,000. The step of a component that
     would go more than half of the way to the boundary is halved up to ten times. If it still would, it is
-    taken without the correction. Momentum is not used, because with it natural parameters leave the domain within
-    seconds.
+    taken without the correction. With momentum the direction −∇̃ is averaged over the steps; where that would lead out
+    of the domain, the average begins anew.
 
     Parameters
     ----------
     params : groups ``{"params": [...], "family": module}``; each parameter holds natural parameters on its last axis
     step_size : ρ in (0, 1]
     scale : factor from the loss to −J, e.g. N when the loss is −J / N
+    momentum : m in [0, 1), the average's weight of earlier steps; a step of ρ is then one of (1 − m) ρ by
+        :class:`torch.optim.SGD` with this momentum
     """
 
-    def __init__(self, params: Iterable[dict[str, Any]], step_size: float, scale: float = 1.0) -> None:
+    def __init__(
+        self, params: Iterable[dict[str, Any]], step_size: float, scale: float = 1.0, momentum: float = 0.0
+    ) -> None:
         if not 0 < step_size <= 1:
             raise ValueError(f"step_size must be in (0, 1], got {step_size}")
         groups = [dict(group) for group in params]
         #: Family of each group; not in the groups, because modules cannot be saved in a checkpoint.
         self.families: list[ModuleType] = [group.pop("family") for group in groups]
-        super().__init__(groups, {"lr": step_size, "scale": scale})
+        super().__init__(groups, {"lr": step_size, "scale": scale, "momentum": momentum})
 
     @torch.no_grad()
     def step(
@@ -52,11 +56,20 @@ class NaturalGradient(torch.optim.Optimizer):
                 if parameter.grad is None:
                     continue
                 direction = -group["scale"] * parameter.grad
+                if group["momentum"]:
+                    direction = self._averaged(parameter, direction, group, family)
                 correction = None if corrections is None else corrections.get(parameter)
                 if correction is not None:
                     correction = -group["scale"] * correction
                 parameter.copy_(_safe_step(family, parameter, direction, correction, group["lr"]))
         return loss
+
+    def _averaged(self, eta: Tensor, direction: Tensor, group: dict[str, Any], family: ModuleType) -> Tensor:
+        average = self.state[eta].setdefault("average", torch.zeros_like(eta))
+        average.lerp_(direction, 1 - group["momentum"])
+        inside = in_domain(family, eta + group["lr"] * average)[..., None]
+        average.mul_(inside)
+        return torch.where(inside, average, direction)
 
 
 def _safe_step(

@@ -46,6 +46,8 @@ class BayesSCDC(Generative):
     step_size : float or 'released', default=None
         initial ρ of the natural-gradient step; released: 100 / N, at most 1, as long as the authors' steps of 10 / N
         with momentum .9. None: .005; protocol=paper: .0001
+    natural_momentum : float, default=None
+        weight of earlier steps in the mean direction of the natural-gradient step. None: 0; protocol=released: .9
     optimizer : {'adam', 'momentum'}, default=None
         of the networks; momentum: gradient steps with momentum .9. None: adam; protocol=paper: momentum
     amortisation : float, default=None
@@ -68,7 +70,8 @@ class BayesSCDC(Generative):
         protocol=released: True for grey images
     batch_weights : {'unbiased', 'released'}, default=None
         of a step's items and answers: inverse inclusion probabilities, or, as in the authors' code, half of the data
-        term for the annotated items, however few they are. None: unbiased; protocol=released: released
+        term for the annotated items, however few they are, and |B|² / N of the annotators' counts. None: unbiased;
+        protocol=released: released
     architecture : {'mlp', 'conv', 'resnet'}, default=None
         dense layers of the widths ``hidden``, convolutional encoders, or residual encoders and decoder (App. B,
         CIFAR-10). None: mlp
@@ -108,7 +111,7 @@ class BayesSCDC(Generative):
     final_rate : float, default=None
         final step sizes as a share of the initial ones; they decrease along a cosine. None: .05; protocol=paper: 1
     clip : float, default=None
-        maximal norm of a restart's gradient, per item in nats. None: no limit; protocol=released: 100
+        maximal norm of a restart's gradient, per item in nats. None: no limit
     final_refits : int, default=None
         exact updates of the annotators' rates from all answers after the last epoch. None: 3; protocol=paper: 0
     sampler : {'auto', 'pairs', 'tasks', 'nodes'}, default=None
@@ -177,6 +180,7 @@ class BayesSCDC(Generative):
         "annotators": [StrOptions({"empirical", "fixed"}), None],
         "natural_gradient": [StrOptions({"svi", "full"}), None],
         "step_size": [Interval(Real, 0, 1, closed="right"), StrOptions({"released"}), None],
+        "natural_momentum": [Interval(Real, 0, 1, closed="left"), None],
         "optimizer": [StrOptions({"adam", "momentum"}), None],
         "amortisation": [Interval(Real, 0, None, closed="left"), None],
         "max_sweeps": [COUNT, None],
@@ -196,6 +200,7 @@ class BayesSCDC(Generative):
         annotators: str | None = None,
         natural_gradient: str | None = None,
         step_size: float | str | None = None,
+        natural_momentum: float | None = None,
         optimizer: str | None = None,
         amortisation: float | None = None,
         max_sweeps: int | None = None,
@@ -241,6 +246,7 @@ class BayesSCDC(Generative):
         self.annotators = annotators
         self.natural_gradient = natural_gradient
         self.step_size = step_size
+        self.natural_momentum = natural_momentum
         self.optimizer = optimizer
         self.amortisation = amortisation
         self.max_sweeps = max_sweeps

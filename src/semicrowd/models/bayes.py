@@ -32,7 +32,7 @@ REFIT_SWEEPS = (10, 1e-3)
 EVALUATION_SWEEPS = (200, 1e-4)
 #: Numerator of ρ = 100 / N: the authors' code uses steps of 10 / N with momentum .9, in total ten times as long.
 RELEASED_STEP = 100
-#: Momentum of the networks' gradient steps with ``optimizer=momentum`` (App. B). With it, η would leave its domain.
+#: Momentum of the networks' gradient steps with ``optimizer=momentum`` (App. B).
 MOMENTUM = 0.9
 
 
@@ -88,7 +88,8 @@ class BayesSCDC(GenerativeModel):
         else:
             of_networks = torch.optim.SGD(networks, lr=rate, momentum=MOMENTUM, fused=True)
         groups = self.globals.parameter_groups()
-        return [of_networks, NaturalGradient(groups, self.first_step(num_items), float(num_items))]
+        step, momentum = self.first_step(num_items), self.params.natural_momentum
+        return [of_networks, NaturalGradient(groups, step, float(num_items), momentum)]
 
     def first_step(self, num_items: int) -> float:
         """ρ of the first step as a number, also if ``step_size`` is ``released``."""
@@ -177,6 +178,9 @@ class BayesSCDC(GenerativeModel):
     ) -> Float[Tensor, "R"]:
         """Sum of eq. 20 over a part's answers and its links to views, weighted; summed in float64."""
         expected = expected.cast(part.features.dtype)
+        if part.answers is not None and part.answers.count_weight != 1:
+            scaled = (_with_gradient_times(one, part.answers.count_weight) for one in expected[2:])
+            expected = ExpectedGlobals(*expected[:2], *scaled)
         evidence, weights = self._evidence(part, expected)
         assert evidence is not None
         return (weights * relational_term(local, graph, evidence)).double().sum(1)
@@ -326,6 +330,10 @@ class BayesSCDC(GenerativeModel):
         """E[ln α, ln(1 − α)] under q(α), and the same of β."""
         expected = self.globals.expected()
         return expected.sensitivity, expected.specificity
+
+
+def _with_gradient_times(statistics: Tensor, factor: float) -> Tensor:
+    return factor * statistics + (1 - factor) * statistics.detach()
 
 
 def _items_and_views(part: Part) -> Float[Tensor, "b D"]:

@@ -55,7 +55,8 @@ class TrainingBatches:
     epoch : function that returns the current epoch when an iteration over the batches starts
     rank, world_size : index of this process, and number of processes
     weights : ``unbiased``; or ``released``, as in the authors' code: the annotated items of a batch, however few there
-        are in all, have half of the data term, and the answers half of their weight
+        are in all, have half of the data term, and the answers half of their weight; the counts of α and β are divided
+        by N / |B|, which should multiply them, so that they are |B|² / N of what they should be
     """
 
     def __init__(
@@ -99,7 +100,10 @@ class TrainingBatches:
                 if self.weights == "released":
                     half = 0.5 * self.num_items
                     each = torch.full_like(relational.item_weight, half / len(relational.items))
-                    relational = replace(relational, item_weight=each, pair_weight=0.5 * relational.pair_weight)
+                    counts = 2 * self.batch_size**2 / self.num_items  # half is in the weight of the pairs
+                    relational = replace(
+                        relational, item_weight=each, pair_weight=0.5 * relational.pair_weight, count_weight=counts
+                    )
                     weight = torch.full_like(weight, half / max(len(items), 1))
                 items = torch.cat([relational.items, items])
                 weight = torch.cat([relational.item_weight, weight])
