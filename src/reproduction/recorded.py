@@ -104,7 +104,8 @@ def _runs_of(folder: Path, commit: str) -> Iterator[dict[str, Any]]:
         for part in (config, config.get("model", {})):  # paths of this machine
             part.update({name: None for name in ("trainer", "memory") if name in part})
         given = [one for one in origin["overrides"] if not one.startswith(("figures=", "logger=", "memory="))]
-        columns = pd.read_csv(restarts).dropna(axis="columns", how="all") if restarts.is_file() else pd.DataFrame()
+        columns = pd.read_csv(restarts) if restarts.is_file() else pd.DataFrame()
+        columns = columns.replace([math.inf, -math.inf], math.nan).dropna(axis="columns", how="all")  # of the diverged
         yield {
             "seed": config["seed"], "status": "finished" if finished else "failed", "message": errors.get(run.name, ""),
             "arguments": given, "metrics": read_metrics(run) if finished else {}, "config": config,

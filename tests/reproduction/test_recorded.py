@@ -20,7 +20,7 @@ def write_run(folder: Path, seed: int, *, finished: bool = True, commit: str = C
     }  # fmt: skip
     write_json(folder / "provenance.json", origin)
     write_text(folder / "config.yaml", f"seed: {seed}\n")
-    write_text(folder / "restarts.csv", "restart,elbo,oracle_acc\n0,-1.5,\n1,,\n")
+    write_text(folder / "restarts.csv", "restart,elbo,oracle_acc\n0,-1.5,\n1,-inf,\n")
     if finished:
         write_json(folder / "metrics.json", {"train/acc": 0.5 + seed, "seconds/fit": 1.0})
 

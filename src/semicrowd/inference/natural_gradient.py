@@ -20,8 +20,8 @@ class NaturalGradient(torch.optim.Optimizer):
     correction, the second term of eq. 17 (``full``), can lead out of the domain, or so close to its boundary that the
     next expected statistics are astronomical: a Beta shape of 4e-6 has E ln β = −240,000. The step of a component that
     would go more than half of the way to the boundary is halved up to ten times. If it still would, it is
-    taken without the correction. With momentum the direction −∇̃ is averaged over the steps; where that would lead out
-    of the domain, the average begins anew.
+    taken without the correction. With momentum the direction −∇̃ is averaged over the steps; where a step
+    along the mean, or one twice as long, would lead out of the domain, the mean begins anew.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class NaturalGradient(torch.optim.Optimizer):
     def _averaged(self, eta: Tensor, direction: Tensor, group: dict[str, Any], family: ModuleType) -> Tensor:
         average = self.state[eta].setdefault("average", torch.zeros_like(eta))
         average.lerp_(direction, 1 - group["momentum"])
-        inside = in_domain(family, eta + group["lr"] * average)[..., None]
+        inside = in_domain(family, eta + 2 * group["lr"] * average)[..., None]
         average.mul_(inside)
         return torch.where(inside, average, direction)
 
