@@ -43,7 +43,7 @@ Numbers = dict[str, dict[str, Number]]
 
 
 def _numbers(row: Row, measured: pd.DataFrame) -> Numbers:
-    """Numbers of recorded runs, and of what was measured once (which has a column and a source)."""
+    """Numbers of recorded runs, and of what was measured once, which counts as ours."""
     found: Numbers = {}
     for column in WHOSE:
         for quantity, columns in row.cells.items():
@@ -53,7 +53,7 @@ def _numbers(row: Row, measured: pd.DataFrame) -> Numbers:
     named = measured[(measured["method"] == row.label) | (measured["data"] + ", " + measured["method"] == row.label)]
     for one in named.itertuples():
         for quantity in (name for name in row.cells if name.lower() == one.quantity):
-            found.setdefault(one.column, {}).setdefault(quantity, Number(one.mean, one.sd, f"{one.n}", one.source))
+            found.setdefault("ours", {}).setdefault(quantity, Number(one.mean, one.sd, f"{one.n}", "measured"))
     return found
 
 

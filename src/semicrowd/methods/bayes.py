@@ -106,8 +106,8 @@ class BayesSCDC(Generative):
         0: only the initialisation. None: 20 for up to 10,000 items; protocol=paper: 200
     batch_size : int, default=None
         items without answers in a training step. None: 128
-    learning_rate : float, default=0.001
-        initial learning rate of the networks
+    learning_rate : float, default=None
+        initial learning rate of the networks. None: .001
     final_rate : float, default=None
         final step sizes as a share of the initial ones; they decrease along a cosine. None: .05; protocol=paper: 1
     clip : float, default=None
@@ -221,7 +221,7 @@ class BayesSCDC(Generative):
         augmentation: str | None = None,
         epochs: int | None = None,
         batch_size: int | None = None,
-        learning_rate: float = 0.001,
+        learning_rate: float | None = None,
         final_rate: float | None = None,
         clip: float | None = None,
         final_refits: int | None = None,

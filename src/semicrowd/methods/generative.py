@@ -68,7 +68,7 @@ CONSTRAINTS: dict[str, Any] = {
     "augmentation": _auto(StrOptions({"none", "affine"})),
     "epochs": _auto(COUNT_OR_0),
     "batch_size": _auto(COUNT),
-    "learning_rate": [POSITIVE],
+    "learning_rate": _auto(POSITIVE),
     "final_rate": _auto(Interval(Real, 0, 1, closed="both")),
     "clip": _auto(POSITIVE),
     "final_refits": _auto(COUNT_OR_0),

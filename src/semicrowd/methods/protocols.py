@@ -23,7 +23,7 @@ USUAL: dict[str, Any] = {
     "final_rate": 0.05, "final_refits": 3, "sampler": "auto",
     "architecture": "mlp", "precision": "float32", "channels": (16, 32), "blocks": 1,
     "init": "mixture", "init_epochs": 100, "init_learning_rate": 0.003,
-    "teach_epochs": 20, "augmentation": "none", "epochs": 50, "batch_size": 128,
+    "teach_epochs": 20, "augmentation": "none", "epochs": 50, "batch_size": 128, "learning_rate": 0.001,
 }  # fmt: skip
 #: Those of one of the models.
 USUAL_OF: dict[str, dict[str, Any]] = {
@@ -186,7 +186,7 @@ def _default(model: str, given: Mapping[str, Any], facts: Facts) -> Iterator[Sta
     else:
         yield {"init": "features"}, "without answers, the features separate clusters better than latent means"
     if given.get("architecture", "mlp") != "mlp":
-        yield from _colour_images(given["architecture"], facts)
+        yield from _colour_images(bayes, given["architecture"], facts)
         return
     yield {"preparation": "standard"}, "columns with large values would otherwise dominate the others"
 
@@ -201,7 +201,7 @@ def _default(model: str, given: Mapping[str, Any], facts: Facts) -> Iterator[Sta
         yield {"teach_epochs": max(passes(50), math.ceil(TAUGHT / N))}, "q(z | o) predicts the start's clusters by then"
 
 
-def _colour_images(kind: str, facts: Facts) -> Iterator[Statement]:
+def _colour_images(bayes: bool, kind: str, facts: Facts) -> Iterator[Statement]:
     """Images other than grey ones, with convolutional or residual networks."""
     if facts.unit_interval and facts.image_shape is not None:
         yield {"likelihood": "logistic"}, "256 steps from 0 to 1"
@@ -211,6 +211,8 @@ def _colour_images(kind: str, facts: Facts) -> Iterator[Statement]:
     yield {"precision": "auto"}, "on machines with bfloat16 twice as fast, with the same accuracy"
     passes = {"epochs": 5, "init_epochs": 4, "init_learning_rate": 0.001}
     yield passes, "convolutions: more epochs would take hours on a CPU"
+    if not bayes:
+        yield {"learning_rate": 0.0001}, "with larger steps latent variables move too far: one cluster is left"
 
 
 def _grey_images(bayes: bool, num_items: int) -> Iterator[Statement]:
