@@ -45,6 +45,12 @@ def test_the_papers_protocol_is_the_papers(facts: Facts, K: int, d: int) -> None
     assert scdc.initial_quality == ("paper" if facts == MNIST else "corrected")
 
 
+def test_scdc_learns_coloured_images_with_convolutions_more_slowly() -> None:
+    colours = replace(TABLE, num_features=3072, image_shape=(3, 32, 32), unit_interval=True)
+    rates = [of(model, colours, architecture="resnet").learning_rate for model in ("scdc", "bayes")]
+    assert (rates, of("scdc", colours).learning_rate) == ([1e-4, 1e-3], 1e-3)
+
+
 @BOTH
 @pytest.mark.parametrize("facts", [TABLE, PINWHEEL, FACE])
 def test_tables_of_some_hundred_or_thousand_items_share_one_rule(model: str, facts: Facts) -> None:

@@ -62,9 +62,8 @@ def _runs(row: Row, column: str, one: Summary) -> str:
     failed = [f"{number} failed"] if (number := one.remark.count(" failed")) else []
     differs = deviations(row, one) if row.paper and column in ("protocol", "released") else []
     epochs = [f"{text.split()[1]} epochs" for text in differs if text.startswith("epochs ")]
-    held = bool(row.paper) and column == "ours" and one.runs.reindex(columns=["params.hold"]).eq(True).to_numpy().all()
     runs = f"{one.n}×{starts:.0f}" if starts > 1 else str(one.n)
-    return "; ".join([runs, *failed, *epochs, *(["frozen"] if held else [])])
+    return "; ".join([runs, *failed, *epochs])
 
 
 def papers(runs: pd.DataFrame, measured: pd.DataFrame) -> list[dict[str, Any]]:
