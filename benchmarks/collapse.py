@@ -28,9 +28,9 @@ from semicrowd.models.scdc_terms import ItemTerms, kl_to_components
 #: Steps, batch and test images that are looked at; a batch of 128 takes four times as long and collapses alike.
 STEPS, BATCH, LOOKED_AT = 300, 32, 500
 LOOKS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 45, 60, 80, 100, 150, 200, 250, 300)
-#: Variant → parameters of the estimator beside the paper's protocol, and what the callback changes. The paper does not
-#: state the scale of SCDC's first means: 3 is that of BayesSCDC's, .19 that of the authors' code.
+#: SCDC's first means as BayesSCDC's; the paper does not state their scale, and the estimator has the authors', .19.
 FAR: dict[str, Any] = {"location_scale": 3.0}
+#: Variant → parameters of the estimator beside the paper's protocol, and what the callback changes.
 VARIANTS: dict[str, tuple[dict[str, Any], dict[str, float]]] = {
     "first means of scale 3": (FAR, {}),
     "the same, no answers": (FAR, {"answers": 0}),

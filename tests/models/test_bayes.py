@@ -14,6 +14,7 @@ from semicrowd.inference.mixture import mixture_prior
 from semicrowd.models import bayes as bayes_module
 from semicrowd.models.bayes import STEP_TOLERANCE, BayesSCDC
 from semicrowd.models.generative import StepBound
+from semicrowd.models.global_posterior import ANNOTATORS
 from semicrowd.models.training_data import Part
 from semicrowd.nets.mlp import MLP
 from semicrowd.training.data import Batch
@@ -46,18 +47,16 @@ def test_released_weights_count_other_answers_for_the_annotators_alone(bayes: Bu
     """|B|² / N of the counts (docs/DEVIATIONS.md, row 7), half of the answers' weight otherwise."""
     released, right = (bayes(batch_weights=of, sampler="nodes", sample_size=1000) for of in ("released", "unbiased"))
 
-    def counts(fit: Fit, name: str) -> np.ndarray:  # η̂ − η⁰ where η̂ = η + natural gradient
+    def counts(fit: Fit) -> list[np.ndarray]:  # η̂ − η⁰ where η̂ = η + natural gradient
         fit.begin()
-        eta = fit.model.globals.eta[name]
-        eta.grad = None
         (-full_bound(fit, next(iter(fit.batches()))).elbo.sum()).backward()
-        assert eta.grad is not None
-        return (eta.detach() - eta.grad - fit.model.globals.prior(name)).numpy()
+        eta, prior = fit.model.globals.eta, fit.model.globals.prior
+        return [(eta[name] - eta[name].grad - prior(name)).detach().numpy() for name in ANNOTATORS]
 
     share = right.data.batch_size**2 / right.data.num_items
     assert share != pytest.approx(1)
-    for name in ("sensitivity", "specificity"):
-        assert_allclose(counts(released, name), share * counts(right, name), rtol=1e-3)
+    for found, expected in zip(counts(released), counts(right), strict=True):
+        assert_allclose(found, share * expected, rtol=1e-3)
 
 
 def test_the_total_is_the_signed_sum_of_the_named_terms(bayes: Build) -> None:

@@ -33,9 +33,8 @@ OF: dict[str, dict[str, tuple[Any, dict[str, Any]]]] = {
     "bayes": BOTH | {
         "concentration": ("corrected", {}), "annotators": ("fixed", {}), "natural_gradient": ("full", {}),
         "step_size": (0.3, {}), "natural_momentum": (0.5, {}), "optimizer": ("momentum", {}),
-        "amortisation": (2.0, {}), "max_sweeps": (1, {}),
-        "teach_weight": (9.0, ANSWERED), "potentials": ("natural", {}), "inference": ("unrolled", {}),
-        "batch_weights": ("released", {}),
+        "amortisation": (2.0, {}), "max_sweeps": (1, {}), "teach_weight": (9.0, ANSWERED),
+        "potentials": ("natural", {}), "inference": ("unrolled", {}), "batch_weights": ("released", {}),
     },
     "scdc": BOTH | {
         "location_scale": (3.0, {"init": "cold"}), "covariance": ("diagonal", {}),
@@ -89,6 +88,10 @@ def test_none_is_left_out(name: str) -> None:
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few steps of the classifiers."""
     monkeypatch.setattr(answer_classifier, "STEPS", 10)
+
+
+def test_a_start_sets_scdcs_means() -> None:
+    assert outcome("scdc", location_scale=3.0) == usual("scdc")
 
 
 @pytest.mark.parametrize(("name", "parameter"), [(name, one) for name, of in OF.items() for one in of])

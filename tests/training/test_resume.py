@@ -28,6 +28,7 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "bayes": ("bayes", {}),
     "scdc": ("scdc", {}),
     "momentum": ("bayes", {"optimizer": "momentum", "learning_rate": 1e-5}),
+    "mean direction": ("bayes", {"natural_momentum": 0.9}),
     "full": ("bayes", {"natural_gradient": "full"}),
     "convolutions": ("bayes", {"architecture": "conv", "channels": (2, 3)}),
     "views": ("bayes", {"augmentation": "affine", "likelihood": "bernoulli"}),

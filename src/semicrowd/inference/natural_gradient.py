@@ -19,17 +19,17 @@ class NaturalGradient(torch.optim.Optimizer):
     The target η̂ = η⁰ + expected counts is always in the domain, and so is the step without a correction (``svi``). A
     correction, the second term of eq. 17 (``full``), can lead out of the domain, or so close to its boundary that the
     next expected statistics are astronomical: a Beta shape of 4e-6 has E ln β = −240,000. The step of a component that
-    would go more than half of the way to the boundary is halved up to ten times. If it still would, it is
-    taken without the correction. With momentum the direction −∇̃ is averaged over the steps; where a step
-    along the mean, or one twice as long, would lead out of the domain, the mean begins anew.
+    would go more than half of the way to the boundary is halved up to ten times. If it still would, it is taken without
+    the correction. With momentum the step follows a running mean of the directions −∇̃; where that would go more than
+    half of the way to the boundary, it follows the last direction, and the mean begins anew.
 
     Parameters
     ----------
     params : groups ``{"params": [...], "family": module}``; each parameter holds natural parameters on its last axis
     step_size : ρ in (0, 1]
     scale : factor from the loss to −J, e.g. N when the loss is −J / N
-    momentum : m in [0, 1), the average's weight of earlier steps; a step of ρ is then one of (1 − m) ρ by
-        :class:`torch.optim.SGD` with this momentum
+    momentum : m in [0, 1), weight of earlier directions in the running mean; a step of ρ is then the one of
+        :class:`torch.optim.SGD` with learning rate (1 − m) ρ and this momentum
     """
 
     def __init__(

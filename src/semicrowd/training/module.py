@@ -136,8 +136,8 @@ class ClusteringModule(pl.LightningModule):
     def training_step(self, batch: Batch, batch_idx: int) -> None:  # noqa: ARG002
         """One step of Algorithm 1 on a minibatch; several processes use the mean of their gradients.
 
-        The natural-gradient step is not clipped: its result is a weighted mean of the current and the target q(Θ), so
-        that the step size already limits its length.
+        The natural-gradient step is not clipped: its result is a weighted mean of the current and the target q(Θ), or
+        with momentum of the last targets, so that the step size already limits its length.
         """
         optimizers: Any = self.optimizers()
         nets, *natural = optimizers if isinstance(optimizers, list) else [optimizers]
