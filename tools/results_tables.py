@@ -195,7 +195,7 @@ def starts(runs: pd.DataFrame) -> Table:
     alike = runs["annotations"].eq("none") | crowd
     alike &= runs["data"].eq("mnist") & runs["elbo/train"].notna() & ~several
     for name, of in runs[alike].groupby("experiment"):
-        if len(of) > 2 and of["annotations"].nunique() == 1:
+        if len(of) > 2 and of["annotations"].nunique() == 1 and of["seed"].is_unique:
             bound, found = of["elbo/train"].astype(float), of[scores].astype(float)
             chosen, oracle = found.loc[bound.idxmax()], found.loc[found["train/acc"].idxmax()]
             table.append([f"[{name}](#{name})", "", f"1×{len(of)}", *(
