@@ -10,7 +10,6 @@ from scipy import stats
 from tests.small_fits import SmallFit
 
 from semicrowd.expfam import dirichlet, normal_inverse_wishart
-from semicrowd.inference.mixture import mixture_prior
 from semicrowd.models import bayes as bayes_module
 from semicrowd.models.bayes import STEP_TOLERANCE, BayesSCDC
 from semicrowd.models.generative import StepBound
@@ -57,6 +56,10 @@ def test_released_weights_count_other_answers_for_the_annotators_alone(bayes: Bu
     assert share != pytest.approx(1)
     for found, expected in zip(counts(released), counts(right), strict=True):
         assert_allclose(found, share * expected, rtol=1e-3)
+    _, natural = released.model.optimizers(100)
+    assert [group["lr"] for group in natural.param_groups] == pytest.approx([0.1, 0.1, 0.05, 0.05])
+    others = torch.cat([batch.items[batch.relational.num_nodes :] for batch in released.batches()])
+    assert len(others.unique()) == len(others) > right.data.num_items - len(right.data.annotations.annotated)
 
 
 def test_the_total_is_the_signed_sum_of_the_named_terms(bayes: Build) -> None:
@@ -204,13 +207,6 @@ def test_generated_samples_come_from_their_cluster(bayes: Build) -> None:
     expected = location[0] @ net.skip[0].detach().double()
     error = samples.std(1) / 4000**0.5
     assert ((samples.mean(1) - expected).abs() < 5 * error).all()
-
-
-@pytest.mark.parametrize(("kind", "expected"), [("paper", 0.001), ("corrected", 1.001), ("released", 1.05)])
-def test_readings_of_the_dirichlet_prior(bayes: Build, kind: str, expected: float) -> None:
-    assert dirichlet.to_standard(mixture_prior(kind, 50, 2).pi)[0, 7] == pytest.approx(expected)
-    model = bayes(n_clusters=50, concentration=kind).model
-    assert torch.allclose(dirichlet.to_standard(model.globals.prior("pi")), torch.tensor(expected).double())
 
 
 def test_the_priors_and_first_values_of_the_appendix(bayes: Build) -> None:

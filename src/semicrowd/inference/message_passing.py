@@ -137,17 +137,18 @@ def infer_unrolled(
 ) -> LocalPosterior:
     """q(x) and q(z) after a fixed number of undamped sweeps, whose gradients go through all of them.
 
-    So does the authors' code, from a random ``start``, ln q(z), in every step.
+    So does the authors' code, from a random ``start``, ln q(z), in every step; q(x) is that before the last q(z).
     """
     log_z = start
     for _ in range(sweeps):
-        target = unary_message(gaussian.expected_statistics(update_x(log_z.exp(), recognition, expected)), expected)
+        eta_x = update_x(log_z.exp(), recognition, expected)
+        mean, root = gaussian.location_and_root(eta_x)
+        t_x = gaussian.statistics(mean, root @ root.mT)
+        target = unary_message(t_x, expected)
         if graph is not None:
             target = target_z(target, graph.messages(log_z[:, : graph.num_nodes].exp()))
         log_z = log_softmax(target)
-    eta_x = update_x(log_z.exp(), recognition, expected)
-    mean, root = gaussian.location_and_root(eta_x)
-    return LocalPosterior(eta_x, gaussian.statistics(mean, root @ root.mT), root, log_z)
+    return LocalPosterior(eta_x, t_x, root, log_z)
 
 
 @torch.no_grad()

@@ -87,8 +87,11 @@ class BayesSCDC(GenerativeModel):
             of_networks: torch.optim.Optimizer = torch.optim.Adam(networks, lr=rate, fused=True)
         else:
             of_networks = torch.optim.SGD(networks, lr=rate, momentum=MOMENTUM, fused=True)
-        groups = self.globals.parameter_groups()
-        step, momentum = self.first_step(num_items), self.params.natural_momentum
+        groups, step = self.globals.parameter_groups(), self.first_step(num_items)
+        if self.params.batch_weights == "released":
+            for group in groups[2:]:  # α and β: one of the two bounds whose mean is taken has no annotators
+                group["lr"] = 0.5 * step
+        momentum = self.params.natural_momentum
         return [of_networks, NaturalGradient(groups, step, float(num_items), momentum)]
 
     def first_step(self, num_items: int) -> float:

@@ -99,7 +99,7 @@ class SCDC(GenerativeModel):
         shapes = posterior_of_answers(none, none, same, answers.worker, answers.label, self.num_annotators)
         for side, shape in enumerate(shapes):
             total = shape.sum(-1)
-            quality = torch.where(total > 0, shape[..., 0] / total, self.quality[:, side].sigmoid())
+            quality = torch.where(total > 0, shape[..., 0] / total, self.logits_quality[:, side].sigmoid())
             self.logits_quality[:, side] = quality.clamp(*QUALITY).logit().float()
 
     def item_terms(self, features: Tensor, generator: torch.Generator, *, shared: bool = False) -> ItemTerms:
@@ -233,7 +233,7 @@ class SCDC(GenerativeModel):
         """Point estimates of the annotators' rates (intervals: :mod:`.pair_quality`); None without annotators."""
         if not self.num_annotators:
             return None
-        quality = self.quality.detach().sigmoid().cpu().double().numpy()
+        quality = self.logits_quality.detach().sigmoid().cpu().double().numpy()
         unknown = np.full((*quality[:, 0].shape, 2), np.nan)
         return WorkerPosterior(unknown, unknown, quality.swapaxes(0, 1))
 
@@ -290,14 +290,9 @@ class SCDC(GenerativeModel):
 
     def annotator_statistics(self) -> tuple[Float[Tensor, "R M 2"], Float[Tensor, "R M 2"]]:
         """Logs of the point estimates of α and β."""
-        logits = self.quality
+        logits = self.logits_quality
         log = torch.stack([logsigmoid(logits), logsigmoid(-logits)], -1)
         return log[:, 0], log[:, 1]
-
-    @property
-    def quality(self) -> Float[Tensor, "R 2 M"]:
-        """Logits of α and of β of each annotator; all have the same with ``initial_quality=released``."""
-        return self.logits_quality.expand(-1, -1, self.num_annotators)
 
 
 def _agreement_with_views(log_z: Float[Tensor, "R b K"], weight: Float[Tensor, "B"]) -> Float[Tensor, "R"]:
@@ -320,10 +315,9 @@ def _raw_scale(covariance: Float[Tensor, "*batch d d"]) -> Float[Tensor, "*batch
 def _initial_quality(kind: str, num_annotators: int, generator: torch.Generator) -> Float[Tensor, "2 M"]:
     """First α and β of M annotators, by the three readings (docs/DEVIATIONS.md, row 14).
 
-    ``corrected``: all .9; ``paper``: each drawn from Beta(1, 1); ``released``: one α and one β for all, each
-    drawn from Beta(1, 1).
+    ``corrected``: all .9; ``paper``: each drawn from Beta(1, 1); ``released``: one α and one β drawn for all.
     """
     if kind == "corrected":
         return torch.full((2, num_annotators), 0.9)
     draw = torch.rand(2, num_annotators if kind == "paper" else min(1, num_annotators), generator=generator)
-    return draw.clamp(0.01, 0.99)
+    return draw.expand(2, num_annotators).clamp(0.01, 0.99)

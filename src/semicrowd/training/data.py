@@ -54,9 +54,10 @@ class TrainingBatches:
     sampler, sample_size : how the answers are sampled; see :class:`semicrowd.BayesSCDC`
     epoch : function that returns the current epoch when an iteration over the batches starts
     rank, world_size : index of this process, and number of processes
-    weights : ``unbiased``; or ``released``, as in the authors' code: the annotated items of a batch, however few there
-        are in all, have half of the data term, and the answers half of their weight; the counts of α and β are divided
-        by N / |B|, which should multiply them, so that they are |B|² / N of what they should be
+    weights : ``unbiased``; or ``released``, as in the authors' code: a batch's other items are drawn from all, and the
+        annotated ones, however few there are in all, have half of the data term, and the answers half of their weight;
+        the counts of α and β are divided by N / |B|, which should multiply them, so that they are |B|² / N of what
+        they should be
     """
 
     def __init__(
@@ -77,7 +78,7 @@ class TrainingBatches:
             in_proportion = round(data.annotations.num_pairs * data.batch_size / data.num_items)
             self.sampler = build_sampler(sampler, data.annotations, sample_size, in_proportion)
         self.weights = weights
-        self.unannotated = np.flatnonzero(~annotated)
+        self.unannotated = np.flatnonzero(~annotated) if weights == "unbiased" else np.arange(data.num_items)
         self.batch_size, self.num_items = data.batch_size, data.num_items
         self.steps = max(int(annotated.sum()), len(self.unannotated)) // (data.batch_size * world_size)
         self.seed, self.epoch, self.rank, self.world_size = data.seed, epoch, rank, world_size
