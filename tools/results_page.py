@@ -137,12 +137,12 @@ def context() -> dict[str, Any]:
                 of = [one for (key, *_), one in paper["cells"].items() if key == exhibit["key"]]
                 exhibit["table"] = tables.by_answers(of, once[exhibit["label"]])
         paper["verdicts"], paper["held"] = tables.verdicts(paper["claims"])
-        for name, exhibit, key, at, quantity in paper["summary"]:
+        for name, exhibit, key, at, quantity, *drawn in paper["summary"]:
             row, columns = paper["cells"][exhibit, key, *([] if at is None else [at])]
             found = {column: of[quantity] for column, of in columns.items() if quantity in of}
             source = next(found[one].source for one in ("ours", "alone", "protocol") if one in found)
             seconds = runs.loc[runs["experiment"] == source, "seconds/fit"].astype(float).mean()
-            printed = short(row.paper[quantity][0]) if quantity in row.paper else "curve"
+            printed = short(row.paper[quantity][0]) if quantity in row.paper else "".join(drawn) or "–"
             line = {"name": name, "paper": printed, "numbers": found, "source": source, "minutes": seconds / 60}
             summary.append(line)
     read = {one: pd.read_csv(RECORDED / f"{one}.csv", dtype={"commit": str}) for one in (*_FITS, "speed")}

@@ -46,11 +46,6 @@ class AnswerIndex:
         self.worker, self.label, self.num_annotators, self.task = worker, label, num_annotators, task
 
     @cached_property
-    def counts(self) -> np.ndarray:
-        """Numbers of answers 0 (different) and 1 (same) of each annotator, [M, 2] int64."""
-        return np.bincount(2 * self.worker + self.label, minlength=2 * self.num_annotators).reshape(-1, 2)
-
-    @cached_property
     def component(self) -> np.ndarray:
         """Connected component of each annotated item in the graph of the answers, [n] int64."""
         return components(self.i, self.j, len(self.items))
@@ -76,18 +71,17 @@ class AnswerIndex:
         assert self.task is not None
         return np.unique(self.num_annotators * self.task + self.worker, return_inverse=True)[1]
 
-    def effective(self, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
-        """Number of independent answers that each answer in ``rows`` counts as; 1 for answers without tasks.
+    def effective(self) -> np.ndarray:
+        """Number of independent answers that each answer counts as; 1 for answers without tasks.
 
         One misplaced item makes d answers of its grouping wrong together, about as many as there are other items in
         its group. The answers of a grouping count as E[d] / E[d²], over its items: the inverse of the design effect of
         models/pair_quality.py, where d is the number of other items in the same cluster instead.
         """
-        label = self.label[rows]
         if self.task is None:
-            return np.ones(len(label))
-        placement, grouping = self.placement[:, rows], self.grouping[rows]
-        d = np.bincount(placement.ravel(), np.tile(label, 2))
+            return np.ones(len(self.label))
+        placement, grouping = self.placement, self.grouping
+        d = np.bincount(placement.ravel(), np.tile(self.label, 2))
         of = np.zeros(len(d), np.int64)
         of[placement] = grouping
         once, twice = np.bincount(of, d), np.bincount(of, d**2)

@@ -149,7 +149,7 @@ def _model(model: str, given: Mapping[str, Any], facts: Facts) -> Iterator[State
     def epochs_of(steps: int) -> int:
         return max(1, math.ceil(steps * batch / facts.num_items))
 
-    yield {"init": "mixture"}, "as in VaDE and SVAE"
+    yield {"init": "mixture"}, "as VaDE (Jiang et al. 2017)"
     if images:
         yield {"init_epochs": epochs_of(22_500), "init_learning_rate": 0.001, "precision": "auto"}, "48 epochs of MNIST"
         yield {"teach_epochs": epochs_of(469), "epochs": epochs_of(9_375)}, "2 and 20 epochs of MNIST"
@@ -160,7 +160,7 @@ def _model(model: str, given: Mapping[str, Any], facts: Facts) -> Iterator[State
     yield {"sampler": "auto", "final_rate": 0.05, "final_refits": 3}, "whole tasks, steps that decrease, exact rates"
     if model == "scdc":
         yield {"initial_weights": "glorot", "linear_skip": False}, "plain networks, as the released code's"
-        yield {"initial_quality": "corrected"}, "a draw below .5 reads answers as their opposite"
+        yield {"initial_quality": "corrected"}, "drawn rates with α + β < 1 read answers as their opposite"
         yield {"drop_mass": 0.01 if images else 0.0}, "close to the exact sum"
         return
     yield {"optimizer": "adam", "natural_gradient": "svi"}, "as the paper's SCDC; as SVAE"

@@ -34,13 +34,6 @@ class Classifier(nn.Module):
         else:
             self.net = ConvNet(body, hidden, heads, generators, linear_skip=False, head_gain=head_gain)
 
-    @property
-    def head(self) -> RestartLinear:
-        """From the last hidden layer to the clusters' logits."""
-        head = self.net.heads[0]
-        assert isinstance(head, RestartLinear)
-        return head
-
     def forward(self, features: Float[Tensor, "*#R B D"]) -> Float[Tensor, "R B K"]:
         """ln q(z | o)."""
         return self.net(features)[0].log_softmax(-1)

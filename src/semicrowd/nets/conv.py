@@ -176,10 +176,6 @@ class ConvNet(nn.Module):
         """The linear layers at the end."""
         return self.top.heads
 
-    def units(self, images: Float[Tensor, "*#R B D"]) -> Float[Tensor, "R B w"]:
-        """The last hidden layer, for items [B, D] or [R, B, D]."""
-        return self.top.units(self.body(images))
-
     def forward(self, images: Float[Tensor, "*#R B D"]) -> list[Float[Tensor, "R B o"]]:
         """The heads' outputs for items [B, D] or [R, B, D]."""
         outputs = self.top(self.body(images))

@@ -117,15 +117,11 @@ class MLP(nn.Module):
             ends = (torch.linalg.svd(draw, full_matrices=False) for draw in draws)
             self.skip = nn.Parameter(torch.stack([u @ vh for u, _, vh in ends]))
 
-    def units(self, x: Float[Tensor, "*#R B i"]) -> Float[Tensor, "*#R B w"]:
-        """Outputs of the last hidden layer for items [B, in] or [R, B, in]."""
-        for layer in self.hidden:
-            x = layer(x).relu()
-        return x
-
     def forward(self, x: Float[Tensor, "*#R B i"]) -> list[Float[Tensor, "R B o"]]:
         """The heads' outputs for items [B, in] or [R, B, in]."""
-        h = self.units(x)
+        h = x
+        for layer in self.hidden:
+            h = layer(h).relu()
         outputs = [head(h).to(self.heads[0].weight.dtype) for head in self.heads]
         if self.skip is not None:
             outputs[0] = outputs[0] + x @ self.skip

@@ -140,7 +140,6 @@ def train_on_answers(
     seed: int,
     reverse: Bool[np.ndarray, "R M"],
     progress: Callable[[str], None] = lambda _: None,
-    restart: int = 0,
 ) -> AnswerClassifiers:
     """The best of ``networks`` classifiers of each restart.
 
@@ -148,12 +147,11 @@ def train_on_answers(
     ----------
     networks : candidates for each restart
     reverse : annotators whose answers are assumed to be the opposite of their opinion, for each restart
-    restart : number of the first restart, which addresses the random streams of its networks
     """
     restarts, candidates = len(reverse), networks
     graph, K = annotations.index.graph, num_clusters
     items = features[torch.from_numpy(graph.items)]
-    numbers = [(restart + r, c) for r in range(restarts) for c in range(candidates)]
+    numbers = [(r, c) for r in range(restarts) for c in range(candidates)]
     generators = [torch_stream(seed, "answers/networks", *number) for number in numbers]
     net = Classifier(features.shape[1], hidden, K, generators, head_gain=1.0)
     spectral = min(SPECTRAL, candidates) if len(graph.items) >= K else 0

@@ -1,9 +1,8 @@
 """Initial clusters of a VAE's latent means: a Gaussian mixture by variational Bayes, whose components are then joined.
 
-As in VaDE (Jiang et al. 2017) and SVAE (Johnson et al. 2016) a VAE comes first and then a mixture of its latent
-variables. The mixture is the model's own, fitted by the model's own inference with q(x) held fixed. A class is seldom
-one Gaussian, so components are joined by the integrated completed likelihood (Biernacki, Celeux & Govaert 2000), as
-Baudry et al. (2010) do.
+As in VaDE (Jiang et al. 2017) a VAE comes first and then a mixture of its latent variables. The mixture is the model's
+own, fitted by the model's own inference with q(x) held fixed. A class is seldom one Gaussian, so components are joined
+by the integrated completed likelihood (Biernacki, Celeux & Govaert 2000), as Baudry et al. (2010) do.
 """
 
 import numpy as np
