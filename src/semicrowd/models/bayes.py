@@ -66,7 +66,8 @@ class BayesSCDC(GenerativeModel):
         alone = initial_z(recognition, messages.detach())
         sweeps = self.params.max_sweeps, STEP_TOLERANCE
         if self.params.inference == "unrolled":
-            start = torch.rand(alone.shape, generator=noise, device=alone.device).log_softmax(-1)
+            uniform = torch.rand(alone.shape, generator=noise, device=alone.device).clamp(min=1e-8)
+            start = uniform.log().log_softmax(-1)
             graph = self._graph(part, messages)
             local = infer_unrolled(recognition, messages, graph, sweeps[0], start)
         else:
