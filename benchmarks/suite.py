@@ -31,6 +31,7 @@ from joblib import Parallel, delayed, parallel_config
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
+from reproduction.files import revision
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset, answers
 from semicrowd.data.benchmark import load_benchmark
@@ -46,9 +47,10 @@ from semicrowd.random import stream
 
 KEY = ["data", "regime", "method", "seed"]
 #: Last: nats that the answers say about the clusters, for each item with answers; of the items' probabilities and the
-#: annotators' 90 % intervals of sensitivity and specificity, where the method has some.
+#: annotators' 90 % intervals of sensitivity and specificity, where the method has some; the code's commit, with + if
+#: the code differs from it.
 COLUMNS = [*KEY, "nmi", "acc", "clusters", "classes", "seconds", "sha256", "evidence", "calibration_error",
-           "coverage_sensitivity", "coverage_specificity"]  # fmt: skip
+           "coverage_sensitivity", "coverage_specificity", "commit"]  # fmt: skip
 #: Number of items that are drawn from a larger table, to save time.
 _DRAWN = 2000
 
@@ -274,7 +276,8 @@ def collect(
     jobs: int,
 ) -> int:  # fmt: skip
     """Make fits in processes of one thread each, append their rows to ``out``; the number of those that failed."""
-    failed = 0
+    failed, code = 0, revision()
+    commit = str(code["git_commit"])[:8] + "+" * bool(code["git_dirty"])
     with parallel_config(backend="loky", inner_max_num_threads=1):
         rows = Parallel(n_jobs=jobs, batch_size=1, return_as="generator_unordered")(delayed(fit)(*one) for one in fits)
         for number, row in enumerate(rows, 1):
@@ -283,7 +286,7 @@ def collect(
                 failed += 1
                 print(f"{name}: {row['error']}", file=sys.stderr)
                 continue
-            pd.DataFrame([row], columns=columns).to_csv(out, mode="a", header=False, index=False)
+            pd.DataFrame([row | {"commit": commit}], columns=columns).to_csv(out, mode="a", header=False, index=False)
             print(f"{name}: NMI {row['nmi']:.3f}, {row['clusters']} clusters, {row['seconds']} s", flush=True)
     return failed
 
