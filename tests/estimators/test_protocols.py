@@ -10,7 +10,7 @@ from sklearn.utils import Bunch
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.methods import method
 from semicrowd.methods.generative import NOT_OF_THE_FIT
-from semicrowd.methods.protocols import Facts, with_defaults
+from semicrowd.methods.protocols import Facts, statements, with_defaults
 
 PINWHEEL = Facts(500, 2, num_answers=980)
 FACE = Facts(624, 20, num_answers=1000)
@@ -110,6 +110,15 @@ def test_the_model_alone_takes_as_many_steps_on_all_data_of_a_kind(model: str) -
         if model == "bayes":
             assert params.step_size == min(0.005, batch / number)
     assert not of(model, MNIST, "model").get("hold", False)
+
+
+@BOTH
+@pytest.mark.parametrize("protocol", ["default", "paper", "released", "model"])
+def test_what_a_protocol_sets_is_none_by_default(model: str, protocol: str) -> None:
+    """Otherwise the default would count as given, and more than the protocol."""
+    defaults = method(model)().get_params()
+    set_by = [statements(model, {}, facts, protocol) for facts in (PINWHEEL, MNIST, CIFAR)]
+    assert {defaults.get(name) for each in set_by for values, _ in each for name in values} == {None}
 
 
 @pytest.mark.parametrize("protocol", ["default", "paper", "released", "model"])

@@ -36,8 +36,8 @@ class BayesSCDC(Generative):
         standard: constant columns dropped, standardised, principal components. None: standard for tables
     linear_skip : bool, default=None
         linear connection from the input to the networks' first head, as in SVAE. None: True; protocol=released: False
-    concentration : {'paper', 'corrected', 'released'}, default='paper'
-        of p(π): paper .05/K, corrected 1 + .05/K, released 1.05
+    concentration : {'paper', 'corrected', 'released'}, default=None
+        of p(π): paper .05/K, corrected 1 + .05/K, released 1.05. None: paper; protocol=released: released
     annotators : {'empirical', 'fixed'}, default=None
         priors of the annotators' rates after training: fitted to all annotators, or Beta(1, 1). None: empirical;
         protocol=paper: fixed
@@ -176,7 +176,7 @@ class BayesSCDC(Generative):
         "potentials": [StrOptions({"moments", "natural"}), None],
         "batch_weights": [StrOptions({"unbiased", "released"}), None],
         "inference": [StrOptions({"fixed_point", "unrolled"}), None],
-        "concentration": [StrOptions({"paper", "corrected", "released"})],
+        "concentration": [StrOptions({"paper", "corrected", "released"}), None],
         "annotators": [StrOptions({"empirical", "fixed"}), None],
         "natural_gradient": [StrOptions({"svi", "full"}), None],
         "step_size": [Interval(Real, 0, 1, closed="right"), StrOptions({"released"}), None],
@@ -196,7 +196,7 @@ class BayesSCDC(Generative):
         likelihood: str | None = None,
         preparation: str | None = None,
         linear_skip: bool | None = None,
-        concentration: str = "paper",
+        concentration: str | None = None,
         annotators: str | None = None,
         natural_gradient: str | None = None,
         step_size: float | str | None = None,

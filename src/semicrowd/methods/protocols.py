@@ -27,8 +27,8 @@ USUAL: dict[str, Any] = {
 }  # fmt: skip
 #: Those of one of the models.
 USUAL_OF: dict[str, dict[str, Any]] = {
-    "bayes": {"annotators": "empirical", "natural_gradient": "svi", "step_size": 0.1, "natural_momentum": 0.0,
-              "optimizer": "adam", "amortisation": 0.0, "max_sweeps": 10, "teach_weight": 1.0,
+    "bayes": {"concentration": "paper", "annotators": "empirical", "natural_gradient": "svi", "step_size": 0.1,
+              "natural_momentum": 0.0, "optimizer": "adam", "amortisation": 0.0, "max_sweeps": 10, "teach_weight": 1.0,
               "potentials": "moments", "inference": "fixed_point", "batch_weights": "unbiased"},
     "scdc": {"location_scale": 0.19, "covariance": "full", "initial_quality": "corrected",
              "drop_mass": 0.0, "classifier_channels": 32, "agree_epochs": 0,
