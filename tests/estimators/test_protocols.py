@@ -115,8 +115,7 @@ def test_the_model_alone_takes_as_many_steps_on_all_data_of_a_kind(model: str) -
 @BOTH
 @pytest.mark.parametrize("protocol", ["default", "paper", "released", "model"])
 def test_what_a_protocol_sets_is_none_by_default(model: str, protocol: str) -> None:
-    """Otherwise the default would count as given, and more than the protocol."""
-    defaults = method(model)().get_params()
+    defaults = method(model)().get_params()  # another default would count as given, and more than the protocol
     set_by = [statements(model, {}, facts, protocol) for facts in (PINWHEEL, MNIST, CIFAR)]
     assert {defaults.get(name) for each in set_by for values, _ in each for name in values} == {None}
 
