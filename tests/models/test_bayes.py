@@ -213,9 +213,11 @@ def test_the_priors_and_first_values_of_the_appendix(bayes: Build) -> None:
     model = bayes(restarts=50).model
     location, kappa, scale, degrees = normal_inverse_wishart.to_standard(model.globals.prior("components"))
     assert location.abs().max() == 0
-    assert kappa.item() == pytest.approx(0.5)
-    assert degrees.item() == pytest.approx(2.5)
+    assert (kappa.item(), degrees.item()) == pytest.approx((0.5, 2.5))
     torch.testing.assert_close(scale[0, 0], 2.5 * torch.eye(2, dtype=torch.float64))
     first = normal_inverse_wishart.to_standard(model.globals.eta["components"].detach())[0].numpy()
     assert stats.kstest(first.ravel(), stats.norm(0, 3).cdf).pvalue > 0.01
     assert (dirichlet.to_standard(model.globals.eta["sensitivity"].detach()) == torch.tensor([10.0, 1.0])).all()
+    for kind, expected in (("paper", 0.001), ("corrected", 1.001), ("released", 1.05)):
+        prior = dirichlet.to_standard(bayes(n_clusters=50, concentration=kind).model.globals.prior("pi"))
+        assert torch.allclose(prior, torch.tensor(expected).double())

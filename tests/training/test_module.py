@@ -53,10 +53,9 @@ def test_step_sizes_fall_along_a_cosine(build: Build, monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize("num_items", [200, 2000])
 def test_the_released_step_is_that_of_the_authors_code(num_items: int) -> None:
-    """tests/inference/test_natural_gradient.py compares steps of this size with the authors' steps with momentum."""
     items = np.zeros((3, 2), np.float32)
     released, plain = (small_fit("bayes", items, step_size=size).model for size in ("released", 0.3))
-    assert released.first_step(num_items) == pytest.approx(100 / num_items)
+    assert released.first_step(num_items) == pytest.approx(100 / num_items)  # compared in test_natural_gradient.py
     assert released.first_step(50) == 1
     assert plain.first_step(num_items) == 0.3
 

@@ -119,12 +119,8 @@ def infer_local(
             state = _sweep(state, recognition, expected, graph)
             if state.change <= tolerance:
                 break
-    eta_x = update_x(state.z, recognition, expected)
-    mean, root = gaussian.location_and_root(eta_x)
-    t_x = gaussian.statistics(mean, root @ root.mT)
-    target = unary_message(t_x, expected)
-    if graph is not None:
-        target = target_z(target, graph.messages(state.z[:, : graph.num_nodes]))
+    messages = None if graph is None else graph.messages(state.z[:, : graph.num_nodes])
+    eta_x, t_x, root, target = _targets(state.z, messages, recognition, expected)
     return LocalPosterior(eta_x, t_x, root, (state.log_z + target - target.detach()).log_softmax(-1))
 
 
@@ -141,14 +137,21 @@ def infer_unrolled(
     """
     log_z = start
     for _ in range(sweeps):
-        eta_x = update_x(log_z.exp(), recognition, expected)
-        mean, root = gaussian.location_and_root(eta_x)
-        t_x = gaussian.statistics(mean, root @ root.mT)
-        target = unary_message(t_x, expected)
-        if graph is not None:
-            target = target_z(target, graph.messages(log_z[:, : graph.num_nodes].exp()))
+        messages = None if graph is None else graph.messages(log_z[:, : graph.num_nodes].exp())
+        eta_x, t_x, root, target = _targets(log_z.exp(), messages, recognition, expected)
         log_z = log_softmax(target)
     return LocalPosterior(eta_x, t_x, root, log_z)
+
+
+def _targets(
+    z: Tensor, messages: Tensor | None, recognition: Tensor, expected: ExpectedGlobals
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """η_x by eq. 12, E t(x), the root of its covariance, and the target of ln q(z) by eq. 14, all with gradients."""
+    eta_x = update_x(z, recognition, expected)
+    mean, root = gaussian.location_and_root(eta_x)
+    t_x = gaussian.statistics(mean, root @ root.mT)
+    unary = unary_message(t_x, expected)
+    return eta_x, t_x, root, unary if messages is None else target_z(unary, messages)
 
 
 @torch.no_grad()

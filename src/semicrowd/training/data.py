@@ -78,9 +78,9 @@ class TrainingBatches:
             in_proportion = round(data.annotations.num_pairs * data.batch_size / data.num_items)
             self.sampler = build_sampler(sampler, data.annotations, sample_size, in_proportion)
         self.weights = weights
-        self.unannotated = np.flatnonzero(~annotated) if weights == "unbiased" else np.arange(data.num_items)
+        self.others = np.flatnonzero(~annotated) if weights == "unbiased" else np.arange(data.num_items)
         self.batch_size, self.num_items = data.batch_size, data.num_items
-        self.steps = max(int(annotated.sum()), len(self.unannotated)) // (data.batch_size * world_size)
+        self.steps = max(int(annotated.sum()), len(self.others)) // (data.batch_size * world_size)
         self.seed, self.epoch, self.rank, self.world_size = data.seed, epoch, rank, world_size
 
     def __len__(self) -> int:
@@ -88,24 +88,23 @@ class TrainingBatches:
 
     def __iter__(self) -> Iterator[Batch]:
         epoch = self.epoch()
-        order = stream(self.seed, "training/order", epoch).permutation(self.unannotated)[self.rank :: self.world_size]
+        order = stream(self.seed, "training/order", epoch).permutation(self.others)[self.rank :: self.world_size]
         size = min(self.batch_size, len(order))
         order = np.resize(order, len(self) * size)  # passes over them again where there are few
         rng = stream(self.seed, "training/answers", epoch, 1 + self.rank)
         for step in range(len(self)):
             items = torch.from_numpy(order[step * size : (step + 1) * size])
-            weight = torch.full((len(items),), len(self.unannotated) / max(len(items), 1))
+            weight = torch.full((len(items),), len(self.others) / max(len(items), 1))
             relational = None
             if self.sampler is not None:
                 relational = self.sampler.sample(rng)
                 if self.weights == "released":
-                    half = 0.5 * self.num_items
-                    each = torch.full_like(relational.item_weight, half / len(relational.items))
+                    each = torch.full_like(relational.item_weight, 0.5 * self.num_items / len(relational.items))
                     counts = 2 * self.batch_size**2 / self.num_items  # half is in the weight of the pairs
                     relational = replace(
                         relational, item_weight=each, pair_weight=0.5 * relational.pair_weight, count_weight=counts
                     )
-                    weight = torch.full_like(weight, half / max(len(items), 1))
+                    weight = 0.5 * weight
                 items = torch.cat([relational.items, items])
                 weight = torch.cat([relational.item_weight, weight])
             yield Batch(items, weight, relational, step)
