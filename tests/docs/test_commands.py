@@ -55,10 +55,6 @@ def commands(program: re.Pattern[str]) -> list[tuple[str, str]]:
     return sorted({(name, command) for name, text in texts.items() for command in shown(text, program) if command})
 
 
-def test_there_are_commands() -> None:
-    assert len(commands(TRAIN)) > 40
-
-
 @pytest.mark.parametrize(("page", "command"), commands(TRAIN))
 def test_a_training_composes(page: str, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

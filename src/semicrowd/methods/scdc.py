@@ -46,8 +46,8 @@ class SCDC(Generative):
     covariance : {'full', 'diagonal'}, default=None
         of Σ_k. None: full; protocol=released: diagonal
     initial_weights : {'he', 'glorot'}, default=None
-        of the networks' affine layers: variance 2 / in, heads a tenth of it, or 2 / (in + out). None: he;
-        protocol=released: glorot
+        of the networks' affine layers: variance 2 / in, heads a tenth of it, or 2 / (in + out). With glorot and
+        init=cold π and Σ_k are drawn, too. None: he; protocol=released: glorot
     binary_draws : bool, default=None
         draw black and white pixels anew in every step, with the grey values as probabilities. None: False;
         protocol=released: True for grey images

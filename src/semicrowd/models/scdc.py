@@ -3,6 +3,7 @@
 The annotators' rates also have refits in closed form.
 """
 
+import math
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -25,6 +26,7 @@ from semicrowd.models.scdc_terms import ItemTerms, evaluated_pairs, kl_to_compon
 from semicrowd.models.training_data import CHUNK, TrainingData
 from semicrowd.models.views import WEIGHT, Views
 from semicrowd.nets.build import NetBuilder
+from semicrowd.nets.decoder import INITIAL_VARIANCE
 from semicrowd.random import torch_stream
 
 #: Least and largest α and β after a refit: their logits stay finite.
@@ -52,6 +54,26 @@ class SCDC(GenerativeModel):
         quality = [_initial_quality(self.params.initial_quality, self.num_annotators, g) for g in generators]
         # [R, 2, M]: sensitivity, specificity. Without annotators it gets no gradient, for which DDP would wait.
         self.logits_quality = nn.Parameter(torch.stack(quality).logit(), requires_grad=self.num_annotators > 0)
+        if self.params.init == "cold" and self.params.initial_weights == "glorot":
+            self._draw_clusters(generators)
+
+    @torch.no_grad()
+    def _draw_clusters(self, generators: Sequence[torch.Generator]) -> None:
+        """First π, Σ_k and W_z of the authors' code, where all are drawn, and its first σ of q(x | z, o), 1.
+
+        Theirs are uniform and, of π, truncated normal draws; these are normal ones of the same variance.
+        """
+
+        def draw(like: Tensor, sd: float) -> Tensor:
+            return sd * torch.stack([torch.randn(like.shape[1:], generator=g) for g in generators])
+
+        W = self.encoder.cluster
+        W.copy_(draw(W, (2 / (self.num_features + sum(W.shape[1:]))) ** 0.5))
+        self.logits_pi.copy_(draw(self.logits_pi, 0.1))
+        sd = draw(self.location, self.params.location_scale).exp()
+        self.raw_scale.copy_(_inverse_softplus(sd - 1e-3).diag_embed())
+        *_, raw_variance = self.encoder.rest.parameters()
+        raw_variance.fill_(math.log(math.expm1(1) / math.expm1(INITIAL_VARIANCE)))
 
     # ---------------------------------------------------------------- the bound of a step
 
