@@ -7,7 +7,6 @@ import time
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import product
 from pathlib import Path
 from typing import Any, Self
 
@@ -40,31 +39,6 @@ from semicrowd.files import MODEL, PROVENANCE, read_object, write_json
 from semicrowd.page.build import FILE, Page
 from semicrowd.page.questions import QUESTIONS
 from semicrowd.result import Assignment
-
-_SPLITS = ("train", "test", "annotated", "final")
-_SCORES = ("acc", "nmi", "ami", "ami_max", "ari", "f1", "bri", "purity", "homogeneity", "completeness")
-#: Metrics in the order of metrics.json; those that a run does not have (no labels, no annotators) are left out.
-_ORDER = (
-    *(f"{split}/{name}" for split in _SPLITS for name in _SCORES),
-    "test/log_likelihood",
-    *(f"{split}/calibration_error" for split in ("annotated", "final")),
-    "clusters/occupied",
-    "clusters/used",
-    "clusters/effective",
-    "elbo/train",
-    "log_joint/train",
-    *(
-        f"workers/{rate}{name}_{error}"
-        for rate, error, name in product(("", "observed_"), ("mae", "rank"), ("sensitivity", "specificity"))
-    ),
-    *(f"workers/{name}_coverage" for name in ("sensitivity", "specificity")),
-    *(f"answers/{name}" for name in ("evidence", "held_out_gain", "held_out_gain_error")),
-    "seconds/fit",
-    "epochs",
-    "restart/best",
-    "restart/oracle_acc",
-    "warnings/count",
-)
 
 
 def fit(model: Any, data: Dataset, answers: PairAnnotations | None, ckpt_path: str | None = None) -> Any:
@@ -180,13 +154,11 @@ class Run:
         if answers is None and self.choices["model"] == "cotrain":
             print("note: without answers the clusters and their number follow from the features alone, and are for a "
                   "first look; questions.csv has pairs to ask people about", file=sys.stderr)
-        scores = {
+        metrics = {
             **result.scores, **likelihood, **({} if held_out is None else held_out.scores("held_out_gain")),
             "seconds/fit": round(self._seconds, 3), "epochs": len(model.history_) if "epochs" in model.params_ else 1,
             "warnings/count": len(self.warnings),
         }  # fmt: skip
-        more = [name for name in scores if name.startswith(("clusters/probability_", "samples/", "chains/"))]
-        metrics = {name: scores[name] for name in (*_ORDER, *more) if name in scores}
         likeliest = None
         if data.image_shape is not None:
             images = (result.found.final, data.features) if test is None or unseen is None else (test, unseen)

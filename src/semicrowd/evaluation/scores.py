@@ -64,6 +64,9 @@ def score(
     counts = cluster_counts(result.features.cluster, result.num_clusters)
     scores: dict[str, float | int] = {
         **_scores("train", data.labels, result.features.cluster),
+        **({} if test is None else _scores("test", data.test_labels, test.cluster)),
+        **_scores("final", data.labels, result.final.cluster),
+        **({} if data.labels is None else _calibration("final", data.labels, result.final)),
         "clusters/occupied": int(counts["occupied"]),
         "clusters/used": int(counts["used"]),
         "clusters/effective": float(counts["effective"]),
@@ -75,11 +78,6 @@ def score(
         restart_scores = _score_restarts(result.restarts, data.labels, result.num_clusters)
         if data.labels is not None:
             scores["restart/oracle_acc"] = float(restart_scores["oracle_acc"].max())
-    if test is not None:
-        scores |= _scores("test", data.test_labels, test.cluster)
-    scores |= _scores("final", data.labels, result.final.cluster)
-    if data.labels is not None:
-        scores |= _calibration("final", data.labels, result.final)
     if result.samples is not None:
         scores |= _score_samples(result.samples, data.labels)
     if result.verdict is not None:
