@@ -85,8 +85,9 @@ def test_recognition_potentials_are_natural_parameters_of_its_gaussian() -> None
     torch.testing.assert_close(back_covariance, variance.diag_embed(), atol=1e-4, rtol=1e-4)
 
 
-def test_the_cluster_encoder_is_an_mlp_of_the_item_and_its_one_hot_cluster() -> None:
-    net = shaken(ClusterEncoder(D, (5, 7), d, K, generators(1, 2)))
+@pytest.mark.parametrize("log_sd", [False, True])
+def test_the_cluster_encoder_is_an_mlp_of_the_item_and_its_one_hot_cluster(log_sd: bool) -> None:
+    net = shaken(ClusterEncoder(D, (5, 7), d, K, generators(1, 2), log_sd=log_sd))
     features = torch.randn(8, D, generator=torch.Generator().manual_seed(5))
     items = torch.randint(8, (20,), generator=torch.Generator().manual_seed(6))
     clusters = torch.randint(K, (2, 20), generator=torch.Generator().manual_seed(7))
@@ -103,8 +104,8 @@ def test_the_cluster_encoder_is_an_mlp_of_the_item_and_its_one_hot_cluster() -> 
             expected = heads[0] + item @ net.skip.weight[r] + net.skip.bias[r]
             torch.testing.assert_close(mean[r, t], expected, atol=1e-5, rtol=1e-5)
             shifted = heads[1] + torch.tensor(0.1).expm1().log()  # softplus of it at 0 is .1
-            softplus = nn.functional.softplus(shifted)
-            torch.testing.assert_close(variance[r, t], softplus, atol=2e-4, rtol=1e-4)
+            expected = heads[1].exp() ** 2 if log_sd else nn.functional.softplus(shifted)
+            torch.testing.assert_close(variance[r, t], expected, atol=2e-4, rtol=1e-4)
 
 
 def test_log_likelihoods_are_those_of_torch_distributions() -> None:

@@ -128,7 +128,7 @@ def _released(model: str, facts: Facts) -> Iterator[Statement]:
     yield {"initial_weights": "glorot", "linear_skip": False}, "15: plain networks by Glorot & Bengio 2010"
     yield {"binary_draws": facts.grey_images}, "16: pixels are black or white, drawn anew in each step"
     if model == "scdc":
-        yield {"covariance": "diagonal"}, "16: μ_k and ln σ_k are rows of a matrix"
+        yield {"covariance": "diagonal"}, "16: μ_k and ln σ_k are linear in z, and ln σ of q(x | z, o) is linear"
         yield {"initial_quality": "released"}, "14: one α and one β for all annotators"
         return
     yield {"batch_weights": "released"}, "7: the mean of a bound of all items and one of the annotated, wrong counts"

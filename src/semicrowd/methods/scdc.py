@@ -44,7 +44,8 @@ class SCDC(Generative):
     location_scale : float, default=None
         standard deviation of the first μ_k of a cold start. None: .19, that of the authors' code
     covariance : {'full', 'diagonal'}, default=None
-        of Σ_k. None: full; protocol=released: diagonal
+        of Σ_k; diagonal: learned by the logarithms of σ_k and of q(x | z, o), as in the authors' code. None: full;
+        protocol=released: diagonal
     initial_weights : {'he', 'glorot'}, default=None
         of the networks' affine layers: variance 2 / in, heads a tenth of it, or 2 / (in + out). With glorot and
         init=cold π and Σ_k are drawn, too. None: he; protocol=released: glorot

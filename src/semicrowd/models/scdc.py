@@ -3,7 +3,6 @@
 The annotators' rates also have refits in closed form.
 """
 
-import math
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -26,7 +25,6 @@ from semicrowd.models.scdc_terms import ItemTerms, evaluated_pairs, kl_to_compon
 from semicrowd.models.training_data import CHUNK, TrainingData
 from semicrowd.models.views import WEIGHT, Views
 from semicrowd.nets.build import NetBuilder
-from semicrowd.nets.decoder import INITIAL_VARIANCE
 from semicrowd.random import torch_stream
 
 #: Least and largest α and β after a refit: their logits stay finite.
@@ -49,8 +47,9 @@ class SCDC(GenerativeModel):
         locations = [self.params.location_scale * torch.randn(K, d, generator=g) for g in generators]
         self.logits_pi = nn.Parameter(torch.zeros(restarts, K))
         self.location = nn.Parameter(torch.stack(locations))
-        # Σ_k = L Lᵀ, L with softplus on the diagonal: unconstrained and always positive definite.
-        self.raw_scale = nn.Parameter(_inverse_softplus(torch.ones(d)).diag().expand(restarts, K, d, d).clone())
+        # Σ_k = L Lᵀ, L with softplus on the diagonal, or exp: unconstrained and always positive definite.
+        raw = torch.zeros(d) if self.params.covariance == "diagonal" else _inverse_softplus(torch.ones(d))
+        self.raw_scale = nn.Parameter(raw.diag().expand(restarts, K, d, d).clone())
         quality = [_initial_quality(self.params.initial_quality, self.num_annotators, g) for g in generators]
         # [R, 2, M]: sensitivity, specificity. Without annotators it gets no gradient, for which DDP would wait.
         self.logits_quality = nn.Parameter(torch.stack(quality).logit(), requires_grad=self.num_annotators > 0)
@@ -59,21 +58,15 @@ class SCDC(GenerativeModel):
 
     @torch.no_grad()
     def _draw_clusters(self, generators: Sequence[torch.Generator]) -> None:
-        """First π, Σ_k and W_z of the authors' code, where all are drawn, and its first σ of q(x | z, o), 1.
-
-        Theirs are uniform and, of π, truncated normal draws; these are normal ones of the same variance.
-        """
+        """First π, Σ_k and W_z of the authors' code, of the same variances; theirs are uniform or truncated normal."""
 
         def draw(like: Tensor, sd: float) -> Tensor:
             return sd * torch.stack([torch.randn(like.shape[1:], generator=g) for g in generators])
 
         W = self.encoder.cluster
         W.copy_(draw(W, (2 / (self.num_features + sum(W.shape[1:]))) ** 0.5))
-        self.logits_pi.copy_(draw(self.logits_pi, 0.1))
-        sd = draw(self.location, self.params.location_scale).exp()
-        self.raw_scale.copy_(_inverse_softplus(sd - 1e-3).diag_embed())
-        *_, raw_variance = self.encoder.rest.parameters()
-        raw_variance.fill_(math.log(math.expm1(1) / math.expm1(INITIAL_VARIANCE)))
+        self.logits_pi.copy_(draw(self.logits_pi, 0.088))
+        self.raw_scale.add_(draw(self.location, self.params.location_scale).diag_embed())
 
     # ---------------------------------------------------------------- the bound of a step
 
@@ -162,8 +155,10 @@ class SCDC(GenerativeModel):
 
     def _scale(self) -> Tensor:
         """Cholesky factors of Σ_k, [R, K, d, d]."""
-        diagonal = (softplus(self.raw_scale.diagonal(dim1=-2, dim2=-1)) + 1e-3).diag_embed()
-        return diagonal if self.params.covariance == "diagonal" else self.raw_scale.tril(-1) + diagonal
+        raw = self.raw_scale.diagonal(dim1=-2, dim2=-1)
+        if self.params.covariance == "diagonal":
+            return raw.exp().diag_embed()
+        return self.raw_scale.tril(-1) + (softplus(raw) + 1e-3).diag_embed()
 
     def _graph(self, answers: RelationalBatch) -> tuple[PairGraph, PairEvidence]:
         return answer_graph(answers, *self.annotator_statistics())
@@ -299,7 +294,13 @@ class SCDC(GenerativeModel):
         location, _, scale, nu = normal_inverse_wishart.to_standard(posterior.components)
         self.encoder.cluster.zero_()
         self.location.copy_(location)
-        self.raw_scale.copy_(_raw_scale(scale / nu[..., None, None]))
+        covariance = scale / nu[..., None, None]
+        factor = torch.linalg.cholesky(covariance).float()
+        if self.params.covariance == "diagonal":
+            raw = covariance.diagonal(dim1=-2, dim2=-1).log().float() / 2
+        else:
+            raw = _inverse_softplus((factor.diagonal(dim1=-2, dim2=-1) - 1e-3).clamp(min=1e-3))
+        self.raw_scale.copy_(factor.tril(-1) + raw.diag_embed())
         counts = posterior.pi + 1
         self.logits_pi.copy_((counts / counts.sum(-1, keepdim=True)).clamp(min=1e-6).log())
 
@@ -325,13 +326,6 @@ def _agreement_with_views(log_z: Float[Tensor, "R b K"], weight: Float[Tensor, "
 
 def _inverse_softplus(y: Tensor) -> Tensor:
     return y + torch.log(-torch.expm1(-y))
-
-
-def _raw_scale(covariance: Float[Tensor, "*batch d d"]) -> Float[Tensor, "*batch d d"]:
-    """Parameters of Σ, in float32."""
-    factor = torch.linalg.cholesky(covariance).float()
-    diagonal = _inverse_softplus((factor.diagonal(dim1=-2, dim2=-1) - 1e-3).clamp(min=1e-3))
-    return factor.tril(-1) + diagonal.diag_embed()
 
 
 def _initial_quality(kind: str, num_annotators: int, generator: torch.Generator) -> Float[Tensor, "2 M"]:

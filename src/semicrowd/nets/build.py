@@ -77,7 +77,7 @@ class NetBuilder:
         params = self.params
         return ClusterEncoder(
             self.num_features, self.hidden, params.latent_dim, params.n_clusters, self.generators, params.linear_skip,
-            self._latent_body(),
+            self._latent_body(), params.covariance == "diagonal",
         )  # fmt: skip
 
     def decoder(self) -> Decoder:

@@ -44,7 +44,7 @@ class ClusterEncoder(nn.Module):
 
     The first layer of [o, onehot(z)] is o W_o + W_z[z]: the large product with o is shared by all clusters of an item,
     so that only the later, narrower layers are evaluated for each of them. With a body of convolutions o stands for
-    what that makes of the item.
+    what that makes of the item. With ``log_sd`` the second output is ln σ.
     """
 
     def __init__(
@@ -56,9 +56,10 @@ class ClusterEncoder(nn.Module):
         generators: Sequence[torch.Generator],
         linear_skip: bool = True,
         body: Body | None = None,
+        log_sd: bool = False,
     ) -> None:
         super().__init__()
-        self.body = body
+        self.body, self.log_sd = body, log_sd
         first, *rest = hidden
         self.first = RestartLinear(num_features if body is None else body.num_features, first, generators)
         self.cluster = nn.Parameter(torch.zeros(len(generators), num_clusters, first))
@@ -89,4 +90,4 @@ class ClusterEncoder(nn.Module):
             hidden = hidden.index_select(1, items) + cluster
             skip = [added.index_select(1, items) for added in skip]
         mean, raw = self.rest(hidden.relu())
-        return sum(skip, mean), positive(raw)
+        return sum(skip, mean), (2 * raw).exp() if self.log_sd else positive(raw)
