@@ -227,7 +227,7 @@ def annotators(runs: pd.DataFrame, suite: Iterable[tuple[str, pd.DataFrame]]) ->
     errors = [["record", "runs", *heads]]
     known = runs[(runs["annotations"] == "crowd") & runs["workers/sensitivity_mae"].notna()]
     for name, of in known.groupby("experiment"):
-        if of.duplicated(["model", "seed"]).any():  # of changed settings, whose mean says nothing
-            continue
-        errors.append([f"[{name}](#{name})", str(len(of)), *(short(of[one].astype(float).mean()) for one in pairs)])
+        if not of.duplicated(["model", "seed"]).any():  # a mean over changed settings says nothing
+            means = (short(of[one].astype(float).mean()) for one in pairs)
+            errors.append([f"[{name}](#{name})", str(len(of)), *means])
     return table, errors

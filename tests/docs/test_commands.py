@@ -52,7 +52,9 @@ def words(command: str) -> list[str]:
 def commands(program: re.Pattern[str]) -> list[tuple[str, str]]:
     texts = {page.name: page.read_text("utf-8") for page in PAGES}
     texts["Makefile"] = f"```\n{(ROOT / 'Makefile').read_text('utf-8').replace('$(PY)', 'python')}```"
-    return sorted({(name, command) for name, text in texts.items() for command in shown(text, program) if command})
+    found = sorted({(name, command) for name, text in texts.items() for command in shown(text, program) if command})
+    assert len(found) > (40 if program is TRAIN else 0)
+    return found
 
 
 @pytest.mark.parametrize(("page", "command"), commands(TRAIN))

@@ -170,9 +170,8 @@ def test_readings_of_the_first_quality(scdc: Build) -> None:
 
 
 def test_the_released_start_draws_all_of_the_clusters(scdc: Build) -> None:
-    options = {"init": "cold", "initial_weights": "glorot", "covariance": "diagonal", "n_clusters": 30, "restarts": 20}
-    model = scdc(**options).model.requires_grad_(False)
-    W, scale = model.encoder.cluster, model._scale().diagonal(dim1=-2, dim2=-1)
+    model = scdc(init="cold", initial_weights="glorot", covariance="diagonal", n_clusters=30, restarts=20).model
+    W, scale = model.requires_grad_(False).encoder.cluster, model._scale().diagonal(dim1=-2, dim2=-1)
     for drawn, sd in ((W, (2 / (2 + 30 + W.shape[-1])) ** 0.5), (model.logits_pi, 0.088), (scale.log(), 0.19)):
         assert float(drawn.mean()) == pytest.approx(0, abs=0.03)
         assert float(drawn.std()) == pytest.approx(sd, rel=0.1)

@@ -103,9 +103,8 @@ def test_the_cluster_encoder_is_an_mlp_of_the_item_and_its_one_hot_cluster(log_s
             heads = [h @ x.weight[r] + x.bias[r] for x in net.rest.heads if isinstance(x, RestartLinear)]
             expected = heads[0] + item @ net.skip.weight[r] + net.skip.bias[r]
             torch.testing.assert_close(mean[r, t], expected, atol=1e-5, rtol=1e-5)
-            shifted = heads[1] + torch.tensor(0.1).expm1().log()  # softplus of it at 0 is .1
-            expected = heads[1].exp() ** 2 if log_sd else nn.functional.softplus(shifted)
-            torch.testing.assert_close(variance[r, t], expected, atol=2e-4, rtol=1e-4)
+            usual = nn.functional.softplus(heads[1] + torch.tensor(0.1).expm1().log())  # .1 where the head is 0
+            torch.testing.assert_close(variance[r, t], (2 * heads[1]).exp() if log_sd else usual, atol=2e-4, rtol=1e-4)
 
 
 def test_log_likelihoods_are_those_of_torch_distributions() -> None:

@@ -65,7 +65,7 @@ class SCDC(GenerativeModel):
 
         W = self.encoder.cluster
         W.copy_(draw(W, (2 / (self.num_features + sum(W.shape[1:]))) ** 0.5))
-        self.logits_pi.copy_(draw(self.logits_pi, 0.088))
+        self.logits_pi.copy_(draw(self.logits_pi, 0.088))  # sd of N(0, .1²) truncated at two standard deviations
         self.raw_scale.add_(draw(self.location, self.params.location_scale).diag_embed())
 
     # ---------------------------------------------------------------- the bound of a step
@@ -295,12 +295,12 @@ class SCDC(GenerativeModel):
         self.encoder.cluster.zero_()
         self.location.copy_(location)
         covariance = scale / nu[..., None, None]
-        factor = torch.linalg.cholesky(covariance).float()
         if self.params.covariance == "diagonal":
-            raw = covariance.diagonal(dim1=-2, dim2=-1).log().float() / 2
+            self.raw_scale.copy_(covariance.diagonal(dim1=-2, dim2=-1).sqrt().log().diag_embed())
         else:
-            raw = _inverse_softplus((factor.diagonal(dim1=-2, dim2=-1) - 1e-3).clamp(min=1e-3))
-        self.raw_scale.copy_(factor.tril(-1) + raw.diag_embed())
+            factor = torch.linalg.cholesky(covariance).float()
+            diagonal = _inverse_softplus((factor.diagonal(dim1=-2, dim2=-1) - 1e-3).clamp(min=1e-3))
+            self.raw_scale.copy_(factor.tril(-1) + diagonal.diag_embed())
         counts = posterior.pi + 1
         self.logits_pi.copy_((counts / counts.sum(-1, keepdim=True)).clamp(min=1e-6).log())
 
